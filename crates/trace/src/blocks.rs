@@ -37,6 +37,11 @@ impl Blocks {
         self.numbers.clear();
     }
 
+    /// Takes away those from a place on.
+    pub(crate) fn split_off(&mut self, place: usize) -> Blocks {
+        Blocks { kinds: self.kinds.clone(), numbers: self.numbers.split_off(place), recent: Vec::new() }
+    }
+
     /// How many blocks ran.
     pub fn len(&self) -> usize {
         self.numbers.len()

@@ -40,6 +40,19 @@ impl Chunk {
         self.blocks.is_empty() && self.marks.is_empty()
     }
 
+    /// Takes away the blocks from a place on, with their references and the marks before each of them and behind the last.
+    ///
+    /// # Panics
+    /// Where there are not so many blocks.
+    pub fn split_off(&mut self, block: usize) -> Chunk {
+        let references: usize =
+            self.blocks.run().slice(0..block).iter().map(|block| usize::from(block.references)).sum();
+        let mark = self.marks.partition_point(|placed| (placed.before_block as usize) < block);
+        let mut marks = self.marks.split_off(mark);
+        marks.iter_mut().for_each(|placed| placed.before_block -= block as u32);
+        Chunk { blocks: self.blocks.split_off(block), references: self.references.split_off(references), marks }
+    }
+
     /// Appends a mark behind everything that is there.
     pub fn mark(&mut self, mark: Mark) {
         self.marks.push(Placed { before_block: self.blocks.len() as u32, mark });

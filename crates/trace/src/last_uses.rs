@@ -1,0 +1,312 @@
+//! What a run of the event stream leaves in caches: of each line its last use.
+//!
+//! What comes in: chunks in their order. What goes out: chunks with a few of the same blocks and references at the same places
+//! between the same marks. Whoever feeds these to caches has them hold what they held after all of it, or nearly so: lines replaced by
+//! LRU are ordered by their last uses ("no-state-loss", T. M. Conte, M. A. Hirsch, W. W. Hwu 1998; L. Eeckhout, K. De Bosschere 2006).
+
+use rustc_hash::FxHashSet;
+
+use crate::{Block, Chunk, Lives, Mark, Placed, ProcessId, Reference};
+
+/// Pages whose first use is kept: the least size that there is.
+const PAGE_BITS: u32 = 12;
+/// Uses that are remembered before all are asked; a power of two.
+const RECENT: usize = 1 << 12;
+/// Bit of an address that is set in the kernel's half, which is the same in all address spaces.
+const KERNEL_BIT: u32 = 47;
+
+/// How something is used: these are told apart.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Fetch,
+    Load,
+    Store,
+}
+
+/// What was used, in which address space: number of the line or page, above it the kind.
+type Use = (ProcessId, u64);
+
+/// Uses that were met, with those met lately in front.
+#[derive(Debug)]
+struct Met {
+    recent: Vec<Use>,
+    all: FxHashSet<Use>,
+}
+
+impl Met {
+    fn none() -> Met {
+        Met { recent: vec![(ProcessId(u32::MAX), u64::MAX); RECENT], all: FxHashSet::default() }
+    }
+
+    fn clear(&mut self) {
+        self.recent.fill((ProcessId(u32::MAX), u64::MAX));
+        self.all.clear();
+    }
+
+    /// Whether it is met for the first time.
+    #[inline]
+    fn is_new(&mut self, process: ProcessId, kind: Kind, number: u64) -> bool {
+        let used = (process, number | (kind as u64) << 62);
+        let recent = &mut self.recent[(number as usize ^ (kind as usize) << 10) % RECENT];
+        if *recent == used {
+            return false;
+        }
+        *recent = used;
+        self.all.insert(used)
+    }
+}
+
+/// Blocks without a mark of life between them: who runs.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    start: usize,
+    process: ProcessId,
+}
+
+/// Follows a trace from its start, and keeps of each chunk the last uses of lines and the first uses of pages.
+#[derive(Debug)]
+pub struct LastUses {
+    line_bits: u32,
+    lives: Lives,
+    lines: Met,
+    pages: Met,
+    stretches: Vec<Stretch>,
+    /// By block and by reference of the chunk: whether it is kept.
+    blocks: Vec<bool>,
+    references: Vec<bool>,
+}
+
+impl LastUses {
+    /// For caches whose lines have so many bytes or more, a power of two.
+    pub fn of_lines(bytes: u64) -> LastUses {
+        LastUses {
+            line_bits: bytes.max(1).trailing_zeros(),
+            lives: Lives::default(),
+            lines: Met::none(),
+            pages: Met::none(),
+            stretches: Vec::new(),
+            blocks: Vec::new(),
+            references: Vec::new(),
+        }
+    }
+
+    /// Puts in place of what is in `kept` what the next chunk of the trace leaves in caches.
+    pub fn keep(&mut self, chunk: &Chunk, kept: &mut Chunk) {
+        self.follow(chunk);
+        self.blocks.clear();
+        self.blocks.resize(chunk.blocks.len(), false);
+        self.references.clear();
+        self.references.resize(chunk.references.len(), false);
+        self.first_pages(chunk);
+        self.last_lines(chunk);
+        self.copy(chunk, kept);
+    }
+
+    /// What the next chunk of the trace leaves in caches.
+    pub fn kept(&mut self, chunk: &Chunk) -> Chunk {
+        let mut kept = Chunk::default();
+        self.keep(chunk, &mut kept);
+        kept
+    }
+
+    /// Passes by the next chunk of the trace: only who lives and runs behind it matters.
+    pub fn pass(&mut self, chunk: &Chunk) {
+        chunk.marks.iter().for_each(|placed| self.lives.follow(&placed.mark));
+    }
+
+    /// Who runs from which block on.
+    fn follow(&mut self, chunk: &Chunk) {
+        self.stretches.clear();
+        self.stretches.push(Stretch { start: 0, process: self.running() });
+        for Placed { before_block, mark } in &chunk.marks {
+            self.lives.follow(mark);
+            self.stretches.push(Stretch { start: *before_block as usize, process: self.running() });
+        }
+    }
+
+    fn running(&self) -> ProcessId {
+        self.lives.running_task().map_or(ProcessId(0), |task| task.process)
+    }
+
+    /// Frames are given to pages when these are used, or stored to, for the first time.
+    fn first_pages(&mut self, chunk: &Chunk) {
+        self.pages.clear();
+        let mut stretches = self.stretches.iter().peekable();
+        let (mut process, mut reference) = (ProcessId(0), 0);
+        for (at, block) in chunk.blocks.iter().enumerate() {
+            while let Some(stretch) = stretches.next_if(|stretch| stretch.start <= at) {
+                process = stretch.process;
+            }
+            let mut is_kept = is_new(&mut self.pages, process, Kind::Fetch, PAGE_BITS, bytes_of_code(block));
+            for _ in 0..block.references {
+                let used = chunk.references[reference];
+                let is_new = is_new(&mut self.pages, process, kind_of(used), PAGE_BITS, bytes_of_data(used));
+                self.references[reference] = is_new;
+                is_kept |= is_new;
+                reference += 1;
+            }
+            self.blocks[at] = is_kept;
+        }
+    }
+
+    /// From the end: what is met first is the last use.
+    fn last_lines(&mut self, chunk: &Chunk) {
+        self.lines.clear();
+        let mut end = chunk.blocks.len();
+        let mut reference = chunk.references.len();
+        for place in (0..self.stretches.len()).rev() {
+            let Stretch { start, process } = self.stretches[place];
+            for at in (start..end).rev() {
+                let block = &chunk.blocks[at];
+                let mut is_kept = false;
+                for _ in 0..block.references {
+                    reference -= 1;
+                    let used = chunk.references[reference];
+                    if is_new(&mut self.lines, process, kind_of(used), self.line_bits, bytes_of_data(used)) {
+                        self.references[reference] = true;
+                        is_kept = true;
+                    }
+                }
+                is_kept |= is_new(&mut self.lines, process, Kind::Fetch, self.line_bits, bytes_of_code(block));
+                self.blocks[at] |= is_kept;
+            }
+            end = start.min(end);
+        }
+    }
+
+    fn copy(&self, chunk: &Chunk, kept: &mut Chunk) {
+        kept.clear();
+        let mut marks = chunk.marks.iter().filter(|placed| matters(&placed.mark)).peekable();
+        let mut references = 0;
+        for (at, block) in chunk.blocks.iter().enumerate() {
+            let own = references..references + usize::from(block.references);
+            references = own.end;
+            if !self.blocks[at] {
+                continue;
+            }
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= at) {
+                kept.mark(placed.mark.clone());
+            }
+            let before = kept.references.len();
+            let own = own.filter(|&place| self.references[place]).map(|place| chunk.references[place]);
+            kept.references.extend(own);
+            kept.blocks.push(Block { references: (kept.references.len() - before) as u16, ..*block });
+        }
+        marks.for_each(|placed| kept.mark(placed.mark.clone()));
+    }
+}
+
+/// Whether a mark changes what caches hold, or who runs.
+fn matters(mark: &Mark) -> bool {
+    !matches!(mark, Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. })
+}
+
+fn kind_of(reference: Reference) -> Kind {
+    if reference.is_store() { Kind::Store } else { Kind::Load }
+}
+
+fn bytes_of_code(block: &Block) -> (u64, u64) {
+    (block.address, block.address.saturating_add(u64::from(block.bytes).saturating_sub(1)))
+}
+
+fn bytes_of_data(reference: Reference) -> (u64, u64) {
+    let first = reference.address();
+    (first, first.saturating_add(u64::from(reference.bytes()) - 1))
+}
+
+/// Whether any line or page of these bytes is met for the first time; then all of them are met.
+#[inline]
+fn is_new(met: &mut Met, process: ProcessId, kind: Kind, bits: u32, (first, last): (u64, u64)) -> bool {
+    let process = if first >> KERNEL_BIT & 1 == 0 { process } else { ProcessId(u32::MAX) };
+    let number = |address: u64| (address & ((1 << (KERNEL_BIT + 1)) - 1)) >> bits;
+    let mut is_new = met.is_new(process, kind, number(first));
+    for line in 1..=(last >> bits) - (first >> bits) {
+        is_new |= met.is_new(process, kind, number(first + (line << bits)));
+    }
+    is_new
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::chunks;
+
+    /// Every use of a line or page in its order: the address space, whether it is code or stored to, and its number.
+    fn uses(chunk: &Chunk, lives: &mut Lives, bits: u32) -> Vec<(u32, bool, bool, u64)> {
+        let mut all = Vec::new();
+        let mut marks = chunk.marks.iter().peekable();
+        let mut references = chunk.references.iter();
+        for (at, block) in chunk.blocks.iter().enumerate() {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= at) {
+                lives.follow(&placed.mark);
+            }
+            let running = lives.running_task().map_or(0, |task| task.process.0);
+            let mut add = |is_code, is_store, (first, last): (u64, u64)| {
+                let owner = if first >> 47 & 1 == 0 { running } else { u32::MAX };
+                all.extend((first >> bits..=last >> bits).map(|line| (owner, is_code, is_store, line)));
+            };
+            add(true, false, (block.address, block.address + u64::from(block.bytes) - 1));
+            for used in references.by_ref().take(usize::from(block.references)) {
+                add(false, used.is_store(), (used.address(), used.address() + u64::from(used.bytes()) - 1));
+            }
+        }
+        marks.for_each(|placed| lives.follow(&placed.mark));
+        all
+    }
+
+    /// Each of them once, where it stands for the first time.
+    fn once<T: Ord + Copy>(all: impl Iterator<Item = T>) -> Vec<T> {
+        let mut met = BTreeSet::new();
+        all.filter(|one| met.insert(*one)).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn lines_have_the_same_last_uses_and_pages_the_same_first_ones(chunks in chunks(60)) {
+            for bits in [4, 6] {
+                let mut last_uses = LastUses::of_lines(1 << bits);
+                let (mut lives, mut lives_of_kept) = (Lives::default(), Lives::default());
+                let mut kept = Chunk::default();
+                for chunk in &chunks {
+                    last_uses.keep(chunk, &mut kept);
+                    let of = |bits| {
+                        let (mut all, mut of_kept) = (lives.clone(), lives_of_kept.clone());
+                        let both = (uses(chunk, &mut all, bits), uses(&kept, &mut of_kept, bits));
+                        (both, (all, of_kept))
+                    };
+                    let ((all, of_kept), _) = of(bits);
+                    prop_assert_eq!(once(all.into_iter().rev()), once(of_kept.into_iter().rev()));
+                    let ((all, of_kept), after) = of(PAGE_BITS);
+                    prop_assert_eq!(once(all.into_iter()), once(of_kept.into_iter()));
+                    (lives, lives_of_kept) = after;
+                    prop_assert_eq!(&lives, &lives_of_kept);
+                    for (block, used) in [(&kept.blocks, &kept.references)] {
+                        let claimed: usize = block.iter().map(|block| usize::from(block.references)).sum();
+                        prop_assert_eq!(claimed, used.len());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_loop_little_is_left() {
+        let block =
+            Block { address: 0x1000, bytes: 4, instructions: 1, references: 1, first_bytes: 4, ..Block::default() };
+        let mut chunk = Chunk::default();
+        for time in 0..1600 {
+            chunk.blocks.push(block);
+            chunk.references.push(Reference::new(0x8000 + 8 * (time % 16), 7, 3, false));
+        }
+        let mut kept = Chunk::default();
+        LastUses::of_lines(64).keep(&chunk, &mut kept);
+        let addresses: Vec<u64> = kept.references.iter().map(|used| used.address()).collect();
+        assert_eq!(addresses, [0x8000, 0x8038, 0x8078], "the first use of the page, the last ones of two lines");
+    }
+}
