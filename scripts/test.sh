@@ -240,7 +240,8 @@ done
 mkdir "$notes/run-documentation"
 echo documentation > "$notes/run-documentation/title"
 export -p > "$notes/run-documentation/environment"
-printf '%s\0' "$PWD" cargo test --doc "${whole[@]}" > "$notes/run-documentation/command"
+# As they were built for the tests of whole programs, or they would be built once more.
+printf '%s\0' "$PWD" "${lint_programs[@]}" cargo test --doc "${whole[@]}" > "$notes/run-documentation/command"
 short+=("$notes/run-documentation")
 if [ "$(cat "$notes/is-python")" -eq 0 ]; then
     mkdir "$notes/run-python"
