@@ -123,6 +123,11 @@ impl Machine {
         }
     }
 
+    /// Looks every line up, even where that changes nothing.
+    pub(crate) fn skip_no_repeats(&mut self) {
+        self.plan.skips_repeats = false;
+    }
+
     /// How many address spaces its tags tell apart.
     pub(crate) fn most_processes(&self) -> u64 {
         self.plan.most_processes

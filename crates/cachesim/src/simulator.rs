@@ -11,6 +11,7 @@ use simulation_result::{DesignResult, Interval, ProcessFacts, SwitchCause};
 use trace::Chunk;
 
 use crate::attribution::Names;
+use crate::machine::Machine;
 pub(crate) use check::Check;
 pub use check::SimulationError;
 use pass::Pass;
@@ -38,6 +39,8 @@ pub struct Options {
     pub most_in_full: usize,
     /// How many designs are simulated at the same time, at least 1; the results do not depend on it.
     pub threads: usize,
+    /// Whether lookups that change nothing are left out, which saves most of the time; the results do not depend on it.
+    pub skips_repeats: bool,
 }
 
 impl Default for Options {
@@ -50,6 +53,7 @@ impl Default for Options {
             places: 100,
             most_in_full: 16,
             threads: 1,
+            skips_repeats: true,
         }
     }
 }
@@ -108,7 +112,11 @@ impl Simulator {
         }
         let (most_in_full, threads) = (options.most_in_full, options.threads);
         let fewest_swept = if designs.len() > most_in_full { FEWEST_SWEPT } else { usize::MAX };
-        let passes = runners(designs, fewest_swept).into_iter().map(|runner| Pass::new(runner, options.clone()));
+        let mut runners = runners(designs, fewest_swept);
+        if !options.skips_repeats {
+            runners.iter_mut().for_each(|runner| runner.each_machine(Machine::skip_no_repeats));
+        }
+        let passes = runners.into_iter().map(|runner| Pass::new(runner, options.clone()));
         let passes: Vec<Pass> = passes.collect();
         Ok(Simulator {
             check: Check::new(passes.iter().map(Pass::most_processes).min().unwrap_or(u64::MAX)),

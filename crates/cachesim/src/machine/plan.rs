@@ -1,10 +1,11 @@
 //! A design made ready to be simulated: shapes of all levels, and which one is asked next.
 
 use design::{
-    AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, Replacement, StreamBuffers,
-    TlbLevel, VictimCache, WriteBuffers, WritePolicy,
+    AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, StreamBuffers, TlbLevel,
+    VictimCache, WriteBuffers, WritePolicy,
 };
 
+use super::replacement::Policy;
 use crate::address::{Address, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 
 /// Prefetches and frames end at pages of this size, whatever is simulated.
@@ -30,7 +31,7 @@ pub(super) struct LevelPlan {
     pub(super) has_physical_tag: bool,
     /// Lines keep their whole address, as a level behind this one needs more than the tag says.
     pub(super) carries_addresses: bool,
-    pub(super) replacement: Replacement,
+    pub(super) policy: Policy,
     pub(super) seed: u64,
     pub(super) is_write_through: bool,
     pub(super) allocates: bool,
@@ -79,6 +80,8 @@ pub(super) struct Plan {
     pub(super) finds_lines_of_others: bool,
     /// How many address spaces the tags tell apart.
     pub(super) most_processes: u64,
+    /// Whether lookups are left out that change nothing.
+    pub(super) skips_repeats: bool,
 }
 
 /// Index into `next` and the like.
@@ -113,7 +116,16 @@ impl Plan {
                 levels[at].has_one_order() && levels[at].before.iter().all(|&e| levels[e].keeps_order);
         }
         let finds_lines_of_others = levels.iter().any(|level| level.has_physical_tag);
-        Plan { levels, caches, first_caches, first_tlbs, pages, finds_lines_of_others, most_processes }
+        Plan {
+            levels,
+            caches,
+            first_caches,
+            first_tlbs,
+            pages,
+            finds_lines_of_others,
+            most_processes,
+            skips_repeats: true,
+        }
     }
 }
 
@@ -169,7 +181,7 @@ impl FallbackReason {
     fn of(level: &LevelPlan, is_timed: bool) -> Option<FallbackReason> {
         let all = [
             (is_timed, FallbackReason::Time),
-            (level.ways > 1 && level.replacement != Replacement::Lru, FallbackReason::Replacement),
+            (!level.policy.is_lru(), FallbackReason::Replacement),
             (level.victim.is_some(), FallbackReason::VictimCache),
             (level.streams.is_some(), FallbackReason::StreamBuffers),
             (level.fetches_next_line, FallbackReason::Prefetch),
@@ -189,7 +201,7 @@ impl LevelPlan {
             is_tlb: false,
             has_physical_index: level.index == AddressKind::Physical,
             has_physical_tag: level.tag == AddressKind::Physical,
-            replacement: level.replacement,
+            policy: Policy::of(level.replacement, ways as usize),
             seed: level.seed,
             is_write_through: level.write == WritePolicy::Through,
             allocates: level.allocates_on_write(),
@@ -212,7 +224,7 @@ impl LevelPlan {
         LevelPlan {
             name: tlb.name.clone(),
             is_tlb: true,
-            replacement: tlb.replacement,
+            policy: Policy::of(tlb.replacement, ways as usize),
             seed: tlb.seed,
             hit_cycles: tlb.hit_cycles.into(),
             miss_cycles: tlb.miss_cycles.into(),
@@ -231,7 +243,7 @@ impl LevelPlan {
             has_physical_index: false,
             has_physical_tag: false,
             carries_addresses: false,
-            replacement: Replacement::Lru,
+            policy: Policy::Lru,
             seed: 0,
             is_write_through: false,
             allocates: true,
@@ -268,13 +280,12 @@ impl LevelPlan {
 
     /// Whether the line used longest ago leaves, and none comes in but those that are asked for.
     fn has_one_order(&self) -> bool {
-        let is_lru = self.ways == 1 || self.replacement == Replacement::Lru;
-        is_lru && self.victim.is_none() && self.streams.is_none() && !self.fetches_next_line
+        self.policy.is_lru() && self.victim.is_none() && self.streams.is_none() && !self.fetches_next_line
     }
 
-    /// Whether to look up once more a line that has just come in changes nothing.
-    pub(super) fn settles_at_once(&self) -> bool {
-        !self.is_swept && !self.fetches_next_line && (self.replacement != Replacement::Srrip || self.ways == 1)
+    /// Whether to look up once more the line of a set that was looked up last changes nothing; `was_found` is what that one came to.
+    pub(super) fn may_skip_repeat(&self, was_found: bool) -> bool {
+        (was_found || !self.is_swept && !self.fetches_next_line) && self.policy.may_skip_repeat(was_found)
     }
 
     /// From here on requests are written down and not answered.

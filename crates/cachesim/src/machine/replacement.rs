@@ -25,7 +25,7 @@ pub(super) struct Order {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Policy {
+pub(super) enum Policy {
     /// One way: there is no choice.
     Direct,
     Lru,
@@ -35,16 +35,37 @@ enum Policy {
     Srrip,
 }
 
-impl Order {
-    pub(super) fn new(plan: &LevelPlan) -> Order {
-        let policy = match plan.replacement {
-            _ if plan.ways == 1 => Policy::Direct,
+impl Policy {
+    pub(super) fn of(replacement: Replacement, ways: usize) -> Policy {
+        match replacement {
+            _ if ways == 1 => Policy::Direct,
             Replacement::Lru => Policy::Lru,
             Replacement::Fifo => Policy::Fifo,
             Replacement::Random => Policy::Random,
             Replacement::TreePlru => Policy::Tree,
             Replacement::Srrip => Policy::Srrip,
-        };
+        }
+    }
+
+    /// Whether the line of a set that was looked up last may be looked up once more without a trace: what lets hints leave such
+    /// lookups out. `was_found` says whether that last lookup found it or brought it in. Each policy answers for itself.
+    pub(super) fn may_skip_repeat(self, was_found: bool) -> bool {
+        match self {
+            Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Random | Policy::Tree => true,
+            // The first hit predicts that a line is used soon; the next ones change nothing.
+            Policy::Srrip => was_found,
+        }
+    }
+
+    /// Whether what leaves is what was used longest ago.
+    pub(super) fn is_lru(self) -> bool {
+        matches!(self, Policy::Direct | Policy::Lru)
+    }
+}
+
+impl Order {
+    pub(super) fn new(plan: &LevelPlan) -> Order {
+        let policy = plan.policy;
         let ranked = matches!(policy, Policy::Lru | Policy::Fifo | Policy::Srrip);
         let words = if policy == Policy::Tree { plan.ways.div_ceil(64) } else { 0 };
         let generator = (policy == Policy::Random).then(|| Box::new(ChaCha8Rng::seed_from_u64(plan.seed)));

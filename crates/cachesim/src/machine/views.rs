@@ -212,6 +212,9 @@ impl Views<'_> {
 
     /// What is known of the line after a lookup.
     fn hint(&mut self, at: usize, is_store: bool, address: &Address, missed: ViewSet) {
+        if !self.plan.skips_repeats {
+            return;
+        }
         let slot = self.slot;
         let level = &self.plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
@@ -222,7 +225,7 @@ impl Views<'_> {
             if own.recent.has(set, slot, key) {
                 own.recent.hint(slot, line, is_stored);
             }
-        } else if missed == ViewSet::NONE || level.settles_at_once() {
+        } else if level.may_skip_repeat(missed == ViewSet::NONE) {
             // A level behind may have taken it away again, and a store may have brought nothing in.
             if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
                 own.recent.hint_latest(set, line, is_stored);

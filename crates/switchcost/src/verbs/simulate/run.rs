@@ -68,6 +68,7 @@ impl Run {
             places: arguments.places,
             most_in_full: arguments.in_full,
             threads: arguments.threads.map_or_else(cpus, usize::from),
+            ..Options::default()
         };
         let simulator = Simulator::new(designs::selected(arguments)?, options.clone())?;
         let alone = simulator.designs_that_cannot_be_swept();
