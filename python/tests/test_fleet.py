@@ -10,10 +10,13 @@ import pytest
 from hosts import Host, alike
 from namespaces import in_a_namespace
 
+from switchcost._verbs import _MEASURE
 from switchcost.errors import PlanError
 from switchcost.fleets import Fleet, Plan, gather
 from switchcost.fleets.command import main
 from switchcost.fleets.on_ray import named
+
+DOCS = Path(__file__).parents[2] / "docs" / "fleet"
 
 
 def gathered(folder: Path, hosts: list[Host]) -> Fleet:
@@ -141,6 +144,24 @@ def test_a_command_that_says_too_little_is_refused(words: list[str], tmp_path: P
     with pytest.raises(SystemExit, match="2"):
         main(words)
     assert "need" in capsys.readouterr().err
+
+
+def option_names(words: list[str]) -> set[str]:
+    return {word.partition("=")[0].removeprefix("--").replace("-", "_") for word in words if word.startswith("--")}
+
+
+def test_the_manifest_and_the_role_measure_with_options_that_there_are() -> None:
+    yaml = pytest.importorskip("yaml")
+    (container,) = yaml.safe_load((DOCS / "daemonset.yml").read_text())["spec"]["template"]["spec"]["containers"]
+    (script,) = container["args"]
+    found = script.partition("switchcost measure ")[2].partition("touch")[0].split()
+    role = {part: yaml.safe_load((DOCS / "role" / part / "main.yml").read_text()) for part in ("tasks", "defaults", "meta")}
+    assert option_names(found) - {"record", "out"} == option_names(role["defaults"]["switchcost_measure"]) != set()
+    assert option_names(found) <= {*_MEASURE, "out"}
+    assert [task["name"] for task in role["tasks"] if "argv" in task.get("ansible.builtin.command", {})] == [
+        "Check the host",
+        "Measure",
+    ]
 
 
 @pytest.mark.ray
