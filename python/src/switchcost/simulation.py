@@ -108,8 +108,8 @@ class Simulation(Report):
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of the records: for each interval of each segment under each design the cycles of each hierarchy.
 
-        Files are mapped, not copied; they are read as Parquet, and not checked as `json` and the program check them. All columns of
-        ten million rows are over a gigabyte: `columns` names those that are needed.
+        Files are read as Parquet, and not checked as `json` and the program check them. All columns of ten million rows are over a
+        gigabyte: `columns` names those that are needed.
         """
         tables = [_mapped(path, columns) for path in self.records]
         together: pa.Table = _tables.package("pyarrow").concat_tables(tables)
