@@ -113,7 +113,7 @@ export packages scratch JOBS
 try 'wheels: the main jobs from a fresh environment' bash -c wheels_measure
 if [ $# -eq 2 ]; then echo "$passed passed, $failed failed, $skipped skipped"; exit $((failed > 0)); fi
 LIMIT=1800 try 'crates: each could be published' bash -c crates_can_be_published
-LIMIT=300 try 'wheels: sweeps on a cluster of Ray and in an object store, notebooks' bash -c package_on_a_cluster
+LIMIT=300 try 'wheels: sweeps and a fleet on clusters of Ray, an object store, notebooks' bash -c package_on_a_cluster
 if ls "$packages"/switchcost-*-linux.tar.gz > /dev/null 2>&1; then
     try 'archive: the main jobs without a C library' bash -c archive_without_libc
 fi

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from hosts import Host, alike
 from namespaces import in_a_namespace
 
+from switchcost._verbs import _MEASURE
 from switchcost.errors import PlanError
 from switchcost.fleets import Fleet, Plan, gather
 from switchcost.fleets.command import main
 from switchcost.fleets.on_ray import named
+
+DOCS = Path(__file__).parents[2] / "docs" / "fleet"
 
 
 def gathered(folder: Path, hosts: list[Host]) -> Fleet:
@@ -36,6 +40,7 @@ def test_a_host_with_another_kernel_is_found_beside_one_that_is_slower_for_no_kn
     hosts[7] = hosts[7].but(microcode="0xa0011d5")
     hosts[8] = hosts[8].but(governor="powersave", core_ghz=1.2)
     hosts[9] = hosts[9].but(switch_cycles=9000.0, disturbed=0.5)
+    hosts[10] = hosts[10].but(spectre_v2="Vulnerable")
     fleet = gathered(tmp_path, hosts)
     assert fleet.different == ("node-03", "node-05")
     facts = {finding.question.hosts[0].name: finding.facts for finding in fleet.findings if finding.different}
@@ -45,11 +50,12 @@ def test_a_host_with_another_kernel_is_found_beside_one_that_is_slower_for_no_kn
     assert ratios == [pytest.approx(1.3, rel=0.04)] * 4
     assert [host.name for host in fleet.disturbed] == ["node-09"]
     said = str(fleet)
-    assert "\nnode-03 against 7 hosts with other facts:\n  pipe process   1.3" in said
+    assert "\nnode-03 against 6 hosts with other facts:\n  pipe process   1.3" in said
     assert "kernel         6.13.0; theirs 6.12.1" in said
     # Half the clock, and as many cycles: a fact, and no cost.
     assert "node-08: core clock: 1.20 GHz; theirs 3.00 GHz" in said
     assert "node-07: microcode: 0xa0011d5; theirs 0xa0011d1" in said
+    assert "node-10: mitigation of spectre_v2: Vulnerable; theirs Mitigation: Retpolines" in said
     assert re.search(r"Disturbed, and in no comparison:\n  node-09: pipe process: 25 % of the time went to other tasks", said)
 
 
@@ -136,11 +142,37 @@ def test_a_plan_with_a_mistake_is_refused(tmp_path: Path, line: str, sentence: s
         Plan.read(plan)
 
 
+def test_a_fleet_on_ray_needs_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    with pytest.raises(SystemExit, match="1"):
+        main([str(tmp_path / "plan.toml"), "--ray", "auto"])
+    assert capsys.readouterr().err == "switchcost-fleet: this needs the package ray: pip install 'switchcost[ray]'\n"
+
+
 @pytest.mark.parametrize("words", [["plan.toml"], ["gather"], ["plan.toml", "folder", "--local"], ["gather", "none"]])
 def test_a_command_that_says_too_little_is_refused(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(words)
     assert "need" in capsys.readouterr().err
+
+
+def option_names(words: list[str]) -> set[str]:
+    return {word.partition("=")[0].removeprefix("--").replace("-", "_") for word in words if word.startswith("--")}
+
+
+def test_the_manifest_and_the_role_measure_with_options_that_there_are() -> None:
+    yaml = pytest.importorskip("yaml")
+    (container,) = yaml.safe_load((DOCS / "daemonset.yml").read_text())["spec"]["template"]["spec"]["containers"]
+    (script,) = container["args"]
+    found = script.partition("switchcost measure ")[2].partition("touch")[0].split()
+    role = {part: yaml.safe_load((DOCS / "role" / part / "main.yml").read_text()) for part in ("tasks", "defaults", "meta")}
+    assert option_names(found) - {"record", "out"} == option_names(role["defaults"]["switchcost_measure"]) != set()
+    assert option_names(found) <= {*_MEASURE, "out"}
+    assert [task["name"] for task in role["tasks"] if "argv" in task.get("ansible.builtin.command", {})] == [
+        "Check the host",
+        "Measure",
+    ]
 
 
 @pytest.mark.ray

@@ -28,7 +28,8 @@ def test_a_notebook_shows_what_it_gives_when_it_is_run(notebook: Path, monkeypat
     monkeypatch.setenv("PYTHONPATH", str(Path(switchcost.__file__).parents[1]))
     saved = nbformat.read(notebook, as_version=4)
     run = nbformat.read(notebook, as_version=4)
-    client.NotebookClient(run, timeout=120, kernel_name="python3").execute()
+    place = {"metadata": {"path": str(notebook.parent)}}
+    client.NotebookClient(run, timeout=120, kernel_name="python3", resources=place).execute()
     assert [shown(cell) for cell in run.cells] == [shown(cell) for cell in saved.cells]
     assert any(shown(cell) for cell in saved.cells)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import http.server
 import io
 import os
 import pickle
@@ -11,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -310,6 +312,17 @@ def test_a_cluster_that_is_not_there_is_told_at_once(traces: list[Path], tmp_pat
         with pytest.raises(ClusterError, match=f"the cluster at {address} cannot be reached .Connection refused."):
             sweep(traces, "mogul-1a", store=tmp_path, on=address)
     assert time.monotonic() - start < 20
+
+
+@pytest.mark.ray
+def test_what_is_no_cluster_is_told_at_once(traces: list[Path], tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_address[1]}"
+        with pytest.raises(ClusterError, match=f"what answers at {address} is no cluster of Ray"):
+            sweep(traces, "mogul-1a", store=tmp_path, on=address)
+        server.shutdown()
 
 
 @pytest.mark.ray

@@ -11,6 +11,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
     # pip refuses it before; who comes here has copied the package.
     raise PythonError(f"found Python {sys.version.split()[0]}, switchcost needs 3.11 or newer; use another python3")
 
+from . import fleets
 from ._program import find_program
 from ._read import Record, read
 from ._verbs import compare, measure, observe, simulate, trace
@@ -67,6 +68,7 @@ __all__ = [
     "__version__",
     "compare",
     "find_program",
+    "fleets",
     "measure",
     "observe",
     "observing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from ._version import VERSION
 from .errors import ClusterError, MissingPackageError, SwitchcostError
 
 _SECONDS_TO_REACH = 5
+_SETTINGS = 4
 
 
 @contextlib.contextmanager
@@ -51,15 +53,27 @@ def _ray() -> Any:
 
 
 def _reach(address: str) -> None:
-    """Ray itself tries for half a minute, and says much."""
+    """Ray itself tries for minutes, and says much."""
     host, colon, port = address.rpartition("://")[2].partition("/")[0].rpartition(":")
     if not colon or not port.isdigit():
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_REACH).close()
+        with socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_REACH) as connection:
+            speaks = "RAY_USE_TLS" in os.environ or _speaks_http2(connection)
     except OSError as error:
         why = error.strerror or error
         raise ClusterError(f"the cluster at {address} cannot be reached ({why}); start one with 'ray start --head'") from None
+    if not speaks:
+        raise ClusterError(f"what answers at {address} is no cluster of Ray; name the address that 'ray start --head' has told")
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Ray's processes speak gRPC, which is HTTP/2: both sides begin with a frame of settings (RFC 9113, 3.4)."""
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0)))
+    try:
+        return connection.recv(9)[3:4] == bytes((_SETTINGS,))
+    except TimeoutError:
+        return False
 
 
 def _first_line(error: BaseException) -> str:

@@ -108,12 +108,13 @@ class Simulation(Report):
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of the records: for each interval of each segment under each design the cycles of each hierarchy.
 
-        Files are mapped, not copied; they are read as Parquet, and not checked as `json` and the program check them. All columns of
-        ten million rows are over a gigabyte: `columns` names those that are needed.
+        Files are read as Parquet, and not checked as `json` and the program check them. All columns of ten million rows are over a
+        gigabyte: `columns` names those that are needed.
         """
         tables = [_mapped(path, columns) for path in self.records]
-        together: pa.Table = _tables.package("pyarrow").concat_tables(tables)
-        return together.unify_dictionaries()
+        arrow = _tables.package("pyarrow")
+        together: pa.Table = arrow.concat_tables(tables)
+        return together.unify_dictionaries(memory_pool=arrow.system_memory_pool())
 
     def costs_to_arrow(self) -> pa.Table:
         """The rows of the program's CSV instead: for each design and group of switches the costs, and the curves."""
@@ -138,17 +139,14 @@ def _row(design: Design) -> list[str]:
 
 
 def _mapped(path: str, columns: Sequence[str] | None) -> pa.Table:
-    arrow, parquet, dataset, files = (_tables.package(f"pyarrow{name}") for name in ("", ".parquet", ".dataset", ".fs"))
+    arrow, dataset, files = (_tables.package(f"pyarrow{name}") for name in ("", ".dataset", ".fs"))
+    place, system = str(Path(path).absolute()), files.LocalFileSystem(use_mmap=True)
     try:
-        schema = parquet.read_schema(path, memory_map=True)
+        schema = dataset.ParquetFileFormat().inspect(place, system)
         _assert_known(columns or (), schema.names)
         # Texts repeat: as dictionaries they take a twentieth of the time.
         texts = [column.name for column in schema if arrow.types.is_string(column.type)]
-        file = dataset.dataset(
-            str(Path(path).absolute()),
-            format=dataset.ParquetFileFormat(dictionary_columns=texts),
-            filesystem=files.LocalFileSystem(use_mmap=True),
-        )
+        file = dataset.dataset(place, format=dataset.ParquetFileFormat(dictionary_columns=texts), filesystem=system)
         # Arrow's own pool asks for huge pages, which take a virtual machine several milliseconds each when they are first touched.
         table: pa.Table = file.to_table(columns=None if columns is None else list(columns), memory_pool=arrow.system_memory_pool())
     except (arrow.ArrowInvalid, OSError) as error:

@@ -59,7 +59,7 @@ def _sections(fleet: Fleet, different: Sequence[Finding], links: Sequence[str]) 
         for finding, link in zip(different, links, strict=True)
         for pair in finding.different
     ]
-    yield _table("Hosts that differ", ("hosts", "cost", "new over old", "by which fact", ""), rows)
+    yield _table("Hosts that differ", ("hosts", "cost", "over the others'", "by which fact", ""), rows)
     alike = [[names(one.question.hosts), _facts(one)] for one in fleet.findings if one.facts and not one.different]
     yield _table("Other facts, and no cost that is shown to differ", ("hosts", "fact"), alike)
     left_out = [(host.name, host.disturbed or "") for host in fleet.disturbed]

@@ -82,11 +82,14 @@ def _beside(fleet: Fleet) -> Iterator[str]:
     yield from _listed("Not comparable", _open(fleet.findings))
 
 
-def _open(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+def _open(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """Costs without a verdict, the hosts of each reason together."""
+    hosts: dict[str, list[Host]] = {}
     for finding in findings:
         for pair in finding.pairs:
             if pair.verdict is None:
-                yield names(finding.question.hosts), f"{cost(pair)}: {pair.why}"
+                hosts.setdefault(f"{cost(pair)}: {pair.why}", []).extend(finding.question.hosts)
+    return [(names(of), why) for why, of in hosts.items()]
 
 
 def _listed(heading: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
