@@ -10,6 +10,9 @@ BINARY := $(TARGET)/release/switchcost
 # The program as it is shipped: optimised as a whole, which takes a while.
 DIST := $(TARGET)/dist/switchcost
 VERBS := measure observe report compare doctor trace simulate workload reproduce completions man
+# Of a program for another processor: what runs it, where it prints its manual, and what takes its debugging information off.
+EMULATOR ?=
+OBJCOPY ?= objcopy
 # Where the capture tool is built; `switchcost trace` looks beside its own program.
 TOOL := $(TARGET)/valgrind
 # And the plugin for QEMU, with the guest's first process and its kernel.
@@ -26,11 +29,11 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-lint setup-bench setup-packages setup-results build dist tool smoke measure results test bench packages \
-	packages-test fuzz attack install clean
+.PHONY: help setup setup-build setup-lint setup-bench setup-packages setup-packages-arm64 setup-results build dist tool smoke measure results test bench packages \
+	packages-arm64 packages-test fuzz attack install clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## Install what is missing for building and testing
 	@scripts/setup.sh test
@@ -46,6 +49,9 @@ setup-bench:
 
 setup-packages:
 	@scripts/setup.sh packages
+
+setup-packages-arm64:
+	@scripts/setup.sh packages-arm64
 
 setup-results:
 	@scripts/setup.sh results
@@ -106,8 +112,8 @@ install: $(DIST) ## Install the program, its manual and completions below PREFIX
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d'
 	install -m 755 '$(DIST)' '$(DESTDIR)$(PREFIX)/bin/switchcost'
 	@# Without its line tables, which take three quarters of it; they are kept beside it for who wants a backtrace.
-	objcopy --only-keep-debug '$(DIST)' '$(DIST).debug'
-	objcopy --strip-debug --add-gnu-debuglink='$(DIST).debug' '$(DESTDIR)$(PREFIX)/bin/switchcost'
+	$(OBJCOPY) --only-keep-debug '$(DIST)' '$(DIST).debug'
+	$(OBJCOPY) --strip-debug --add-gnu-debuglink='$(DIST).debug' '$(DESTDIR)$(PREFIX)/bin/switchcost'
 	if [ -e '$(TOOL)/switchcost-amd64-linux' ]; then \
 		install -d '$(DESTDIR)$(PREFIX)/libexec/switchcost'; \
 		install -m 755 '$(TOOL)/switchcost-amd64-linux' '$(TOOL)/launcher' '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
@@ -119,18 +125,21 @@ install: $(DIST) ## Install the program, its manual and completions below PREFIX
 		install -m 755 '$(GUEST)/guest-init' '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
 		install -m 644 '$(GUEST)'/switchcost-*.so '$(DESTDIR)$(PREFIX)/libexec/switchcost/'; \
 	fi
-	'$(DIST)' man > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost.1'
+	$(EMULATOR) '$(DIST)' man > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost.1'
 	for verb in $(VERBS); do \
-		'$(DIST)' man $$verb > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost-'$$verb.1 || exit 1; \
+		$(EMULATOR) '$(DIST)' man $$verb > '$(DESTDIR)$(PREFIX)/share/man/man1/switchcost-'$$verb.1 || exit 1; \
 	done
-	'$(DIST)' completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/switchcost'
-	'$(DIST)' completions zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_switchcost'
-	'$(DIST)' completions fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/switchcost.fish'
+	$(EMULATOR) '$(DIST)' completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/switchcost'
+	$(EMULATOR) '$(DIST)' completions zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_switchcost'
+	$(EMULATOR) '$(DIST)' completions fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/switchcost.fish'
 
 packages: setup-packages tool ## Make wheels, an archive for any Linux, a .deb and the source that goes with them, in target/packages
 	@scripts/packages.sh $(ARGS)
 
-packages-test: setup-packages ## Try these packages in fresh trees, as people install them
+packages-arm64: setup-packages-arm64 ## The same for 64-bit Arm, built on this machine
+	@scripts/packages.sh --arch arm64 $(ARGS)
+
+packages-test: setup-packages ## Try these packages in fresh trees, as people install them; those for Arm in an emulator
 	@scripts/test-packages.sh
 
 fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each

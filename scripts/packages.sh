@@ -2,7 +2,8 @@
 # Makes what people install without compiling, in target/packages: wheels for Python's installers, a .deb, an archive for any Linux, and
 # the source that goes with the GPL programs among them.
 #
-# Usage: scripts/packages.sh [--to FOLDER] [--of PROGRAM] [wheels|archive|deb|source]...
+# Usage: scripts/packages.sh [--arch amd64|arm64] [--to FOLDER] [--of PROGRAM] [wheels|archive|deb|source]...
+#   --arch ARCH   for which processors, by Debian's names (this machine's)
 #   --to FOLDER   where packages go (target/packages)
 #   --of PROGRAM  a program that is there instead of one that is built for the packages; for tests
 #   by default all kinds are made
@@ -11,32 +12,51 @@
 # where it runs. The .deb holds the program of `make dist`, for this release of Debian and newer ones. Each is packed from what
 # `make install` leaves in a folder, so that where things lie beside the program is known in one place.
 #
+# For arm64 all hold the program that is linked statically, and there is nothing that captures: those tools follow programs of x86-64. On
+# another machine it takes Rust's standard library for it (scripts/rustc-for-arm64.sh), a C compiler and library (packages
+# gcc-aarch64-linux-gnu and libc6-dev-arm64-cross), and qemu-user-static, which runs the program where it prints its manual.
+#
 # Exit codes: 0 made (their names on stdout), 1 something could not be made, 2 wrong usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-usage() { echo "usage: scripts/packages.sh [--to FOLDER] [--of PROGRAM] [wheels|archive|deb|source]..." >&2; exit 2; }
+usage() {
+    echo "usage: scripts/packages.sh [--arch amd64|arm64] [--to FOLDER] [--of PROGRAM] [wheels|archive|deb|source]..." >&2
+    exit 2
+}
 
 target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
 if [ -f "$target/setup.env" ]; then . "$target/setup.env"; fi
 packages=$target/packages
 program=''
+machine=$(uname -m)
 kinds=()
 while [ $# -gt 0 ]; do
     case $1 in
-        --to | --of)
+        --to | --of | --arch)
             [ $# -ge 2 ] || usage
-            if [ "$1" = --to ]; then packages=$(mkdir -p "$2" && cd "$2" && pwd); else program=$2; fi
+            case $1$2 in
+                --to*) packages=$(mkdir -p "$2" && cd "$2" && pwd) ;;
+                --of*) program=$2 ;;
+                --archamd64) machine=x86_64 ;;
+                --archarm64) machine=aarch64 ;;
+                *) usage ;;
+            esac
             shift ;;
         wheels | archive | deb | source) kinds+=("$1") ;;
         *) usage ;;
     esac
     shift
 done
-[ ${#kinds[@]} -gt 0 ] || kinds=(wheels archive deb source)
+# What captures is of x86-64, and so is the source that goes with it.
+has_capture=no
+if [ "$machine" = x86_64 ]; then has_capture=yes; fi
+if [ ${#kinds[@]} -eq 0 ]; then
+    kinds=(wheels archive deb)
+    [ $has_capture = no ] || kinds+=(source)
+fi
 
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-machine=$(uname -m)
 rust_target=$machine-unknown-linux-gnu
 # Programs that only packages need.
 tools=$target/packaging
@@ -45,13 +65,31 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 mkdir -p "$packages" "$tools"
 
+# Of what is for another processor: a prefix of the programs that work on it, and what runs it.
+binutils='' emulator=''
+if [ "$machine" != "$(uname -m)" ]; then
+    [ "$machine" = aarch64 ] && [ "$(uname -m)" = x86_64 ] ||
+        { echo "packages: found a machine of $(uname -m), need one of $machine to make packages for it" >&2; exit 1; }
+    binutils=aarch64-linux-gnu- emulator=qemu-aarch64-static
+    for need in ${binutils}gcc:gcc-aarch64-linux-gnu:libc6-dev-arm64-cross $emulator:qemu-user-static; do
+        command -v "${need%%:*}" > /dev/null || {
+            echo "packages: found no ${need%%:*}, need it for $machine; sudo apt-get install $(echo "${need#*:}" | tr : ' ')" >&2
+            exit 1
+        }
+    done
+fi
+
 # What `make install` leaves of a program, in a folder that is made anew.
 stage() {
+    local others=()
     rm -rf "${packages:?}/$1"
-    make --no-print-directory --silent install DIST="$2" PREFIX=/usr DESTDIR="$packages/$1" >&2
-    find "$packages/$1/usr/bin" "$packages/$1/usr/libexec" -type f | while read -r file; do
-        ! head -c 4 "$file" | grep -q ELF || strip --strip-unneeded "$file"
+    [ $has_capture = yes ] || others=(TOOL=none GUEST=none)
+    make --no-print-directory --silent install DIST="$2" PREFIX=/usr DESTDIR="$packages/$1" EMULATOR="$emulator" OBJCOPY="${binutils}objcopy" \
+        "${others[@]}" >&2
+    find "$packages/$1/usr" -type f | while read -r file; do
+        ! head -c 4 "$file" | grep -q ELF || "${binutils}strip" --strip-unneeded "$file"
     done
+    [ $has_capture = yes ] || return 0
     local of_capture=$packages/$1/usr/share/doc/switchcost-capture
     mkdir -p "$of_capture"
     cp capture/valgrind/COPYING "$of_capture/"
@@ -64,12 +102,19 @@ END
 
 valgrind_source() { dpkg-query -W -f '${source:Package} ${source:Version}' valgrind 2> /dev/null || echo 'Valgrind'; }
 
-# Linked statically; the target is named so that programs that run while it is built are not.
+# Linked statically; the target is named so that programs that run while it is built are not. What another compiler has built is kept
+# from what this one has.
 static_program() {
+    local folder=$target
+    if [ -n "$binutils" ]; then
+        RUSTC=$(scripts/rustc-for-arm64.sh) || return 1
+        folder=$target/arm64
+        export RUSTC CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=${binutils}gcc
+    fi
     CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-Ctarget-feature=+crt-static' \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-Ctarget-feature=+crt-static' \
-        cargo build --profile dist --locked --package switchcost --target "$rust_target" --target-dir "$target" >&2
-    echo "$target/$rust_target/dist/switchcost"
+        cargo build --profile dist --locked --package switchcost --target "$rust_target" --target-dir "$folder" >&2
+    echo "$folder/$rust_target/dist/switchcost"
 }
 
 # Once for all that is made of it.
@@ -86,13 +131,15 @@ make_wheels() {
         "$tools/bin/pip" install --quiet --disable-pip-version-check 'hatchling>=1.27'
     } >&2
     stage_static
-    local folder
-    for folder in python python/capture; do
+    local folder folders=(python)
+    [ $has_capture = no ] || folders+=(python/capture)
+    for folder in "${folders[@]}"; do
         # The program asks for no C library: these names are those of the oldest that installers know.
         (cd "$folder" && SWITCHCOST_STAGE=$packages/static/usr SWITCHCOST_PLATFORM=manylinux_2_17_$machine.musllinux_1_1_$machine \
             "$tools/bin/hatchling" build -t wheel -d "$packages" >&2)
     done
-    ls "$packages/switchcost-$version"-*.whl "$packages/switchcost_capture-$version"-*.whl
+    ls "$packages/switchcost-$version"-*"$machine.whl"
+    [ $has_capture = no ] || ls "$packages/switchcost_capture-$version"-*"$machine.whl"
 }
 
 make_archive() {
@@ -108,21 +155,41 @@ make_archive() {
 
 make_deb() {
     [ -x "$tools/bin/cargo-deb" ] || cargo install --quiet --locked --root "$tools" cargo-deb >&2
-    [ -n "$program" ] || make --no-print-directory dist >&2
+    local of_target=()
+    if [ $has_capture = no ]; then
+        [ -n "$program" ] || program=$(static_program)
+        of_target=(--target "$rust_target" --variant arm64)
+    elif [ -z "$program" ]; then
+        make --no-print-directory dist >&2
+    fi
     stage deb "${program:-$target/dist/switchcost}"
     copyright > "$packages/deb/copyright"
-    cat > "$packages/deb/overrides" << 'END'
+    overrides > "$packages/deb/overrides"
+    printf '%s\n\n%s\n\n -- %s  %s\n' "switchcost ($version-1) unstable; urgency=medium" '  * What changed is told in CHANGELOG.md of the source.' \
+        "$(sed -n 's/^maintainer = "\(.*\)"/\1/p' crates/switchcost/Cargo.toml)" "$(date -uRd "@$SOURCE_DATE_EPOCH")" > "$packages/deb/changelog"
+    "$tools/bin/cargo-deb" --quiet --no-build --no-strip --package switchcost "${of_target[@]}" --output "$packages/" >&2
+    ls "$packages/switchcost_$version"-*_"$([ "$machine" = aarch64 ] && echo arm64 || echo amd64).deb"
+}
+
+# What lintian finds and is as it should be.
+overrides() {
+    if [ $has_capture = yes ]; then cat << 'END'
 # Valgrind's core has no C library, the launcher starts it in its place, and a guest has none but those of its programs.
 switchcost: statically-linked-binary [usr/libexec/switchcost/*]
 # Valgrind's own, as it is in the package valgrind.
 switchcost: shared-library-lacks-prerequisites [usr/libexec/switchcost/vgpreload_core-amd64-linux.so]
+END
+    else cat << 'END'
+# For all releases: it may have been built on another.
+switchcost: statically-linked-binary [usr/bin/switchcost]
+# It needs no other package.
+switchcost: empty-field Depends
+END
+    fi
+    cat << 'END'
 # Not packaged by Debian.
 switchcost: initial-upload-closes-no-bugs *
 END
-    printf '%s\n\n%s\n\n -- %s  %s\n' "switchcost ($version-1) unstable; urgency=medium" '  * What changed is told in CHANGELOG.md of the source.' \
-        "$(sed -n 's/^maintainer = "\(.*\)"/\1/p' crates/switchcost/Cargo.toml)" "$(date -uRd "@$SOURCE_DATE_EPOCH")" > "$packages/deb/changelog"
-    "$tools/bin/cargo-deb" --quiet --no-build --no-strip --package switchcost --output "$packages/" >&2
-    ls "$packages/switchcost_$version"-*.deb
 }
 
 # As Debian has it read: which files are under which licence.
@@ -135,15 +202,18 @@ Files: *
 Copyright: 2026 The switchcost developers
 License: Expat or Apache-2.0
 
-Files: usr/libexec/switchcost/*
-Copyright: 2026 The switchcost developers, and the authors of Valgrind
-License: GPL-2+
-
 License: Expat
 $(sed 1,4d LICENSE-MIT | sed 's/^$/./; s/^/ /')
 
 License: Apache-2.0
  On Debian systems the text of the Apache License, version 2.0, is in /usr/share/common-licenses/Apache-2.0.
+END
+    [ $has_capture = yes ] || return 0
+    cat << 'END'
+
+Files: usr/libexec/switchcost/*
+Copyright: 2026 The switchcost developers, and the authors of Valgrind
+License: GPL-2+
 
 License: GPL-2+
  On Debian systems the text of the GNU General Public License, version 2, is in /usr/share/common-licenses/GPL-2.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks for what the build needs, installs what is missing, and says what it found. Safe to run again and again.
 #
-# Usage: scripts/setup.sh [build|lint|test|bench|results|packages]
+# Usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
 #   lint   the same with clippy and rustfmt: what tests are built with
 #   test   the same with Chromium to open pages in (the default); with strace, cpio, GNU parallel and Python's xxhash, each for a
@@ -10,6 +10,7 @@
 #   results  the same as build, with all that redoing the papers takes: perf, the programs that stand for those of 1990, and
 #          Chromium to draw the figures; what nothing could be had for is missing in the results
 #   packages  the same as build, with what makes packages and tries them in trees of their own
+#   packages-arm64  the same, with a C compiler for arm64 and the emulators that run what it builds
 #
 # Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
 # without it, and without capturing.
@@ -26,8 +27,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-test}
 case $purpose in
-    build | lint | test | bench | results | packages) ;;
-    *) echo "usage: scripts/setup.sh [build|lint|test|bench|results|packages]" >&2; exit 2 ;;
+    build | lint | test | bench | results | packages | packages-arm64) ;;
+    *) echo "usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64]" >&2; exit 2 ;;
 esac
 
 # What is asked for is never asked again by apt or debconf.
@@ -345,8 +346,10 @@ want_venv() {
 
 want_packaging() {
     local pair packages=()
-    for pair in dpkg-shlibdeps:dpkg-dev busybox:busybox-static debootstrap:debootstrap lintian:lintian; do
-        has "${pair%%:*}" || packages+=("${pair##*:}")
+    for pair in dpkg-shlibdeps:dpkg-dev busybox:busybox-static debootstrap:debootstrap lintian:lintian "$@"; do
+        # Word splitting is wanted: there may be several.
+        # shellcheck disable=SC2206
+        has "${pair%%:*}" || packages+=(${pair##*:})
     done
     [ ${#packages[@]} -eq 0 ] || install "${packages[@]}" || \
         say "not there: ${packages[*]}: what needs them is skipped ($(install_line "${packages[@]}"))"
@@ -391,6 +394,11 @@ if [ "$purpose" = bench ] || [ "$purpose" = results ]; then want_perf; fi
 if [ "$purpose" = test ] || [ "$purpose" = results ]; then want_programs; fi
 if [ "$purpose" = test ] || [ "$purpose" = packages ]; then want_venv; fi
 if [ "$purpose" = packages ]; then want_packaging; fi
+if [ "$purpose" = packages-arm64 ]; then
+    want_venv
+    want_packaging "aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu libc6-dev-arm64-cross" \
+        qemu-aarch64-static:qemu-user-static qemu-system-aarch64:qemu-system-arm cpio:cpio
+fi
 
 if [ ${#missing[@]} -gt 0 ]; then
     say "not ready, needed:"

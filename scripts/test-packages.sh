@@ -2,6 +2,7 @@
 # Tries the packages as people install them: wheels in a fresh environment of Python's, the archive in a tree that has busybox and no C
 # library, the .deb in fresh trees of two releases of Debian; and the crates as they would be published. Needs root for the trees, which
 # see this machine's kernel and nothing else of it.
+# What is for 64-bit Arm runs in an emulated machine (scripts/test-packages-arm64.sh).
 #
 # Usage: scripts/test-packages.sh [FOLDER [--wheels-only]]    with the packages (target/packages)
 #   --wheels-only  the main jobs of the wheels, and nothing that takes minutes
@@ -14,6 +15,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 [ $# -le 2 ] && [ "${2:---wheels-only}" = --wheels-only ] ||
     { echo "usage: scripts/test-packages.sh [FOLDER [--wheels-only]]" >&2; exit 2; }
 packages=$(cd "${1:-target/packages}" && pwd) || exit 2
+# This machine's own, by Debian's name and the kernel's.
+machine=$(uname -m)
+case $machine in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) arch=$machine ;; esac
 scratch=$(mktemp -d)
 passed=0 failed=0 skipped=0
 # Trees are mounted in namespaces that end with what runs there: nothing is left to unmount.
@@ -59,10 +63,13 @@ grep "There w[ea]" observed
 grep "zen4-epyc-9004" simulated
 if [ "$2" = with-capture ]; then "$1" trace -o true.sct -- true; "$1" trace check true.sct; fi'
 
+WITH_CAPTURE=without
+if [ "$machine" = x86_64 ]; then WITH_CAPTURE=with-capture; fi
+
 wheels_measure() {
     python3 -m venv "$scratch/venv"
-    "$scratch/venv/bin/pip" install --quiet --no-index --no-deps "$packages"/switchcost*.whl || return 1
-    sh -c "$JOBS" jobs "$scratch/venv/bin/switchcost" with-capture
+    "$scratch/venv/bin/pip" install --quiet --no-index --no-deps "$packages"/switchcost*_"$machine.whl" || return 1
+    sh -c "$JOBS" jobs "$scratch/venv/bin/switchcost" "$WITH_CAPTURE"
 }
 
 archive_without_libc() {
@@ -73,8 +80,8 @@ archive_without_libc() {
     cp "$(command -v busybox)" "$tree/bin/"
     if ldd "$tree/bin/busybox" > /dev/null 2>&1; then skip 'found a busybox that needs a C library; apt-get install busybox-static'; fi
     "$tree/bin/busybox" --list | grep -vx busybox | while read -r name; do ln -sf busybox "$tree/bin/$name"; done
-    tar -C "$tree/opt" --strip-components=1 -xzf "$packages"/switchcost-*-linux.tar.gz || return 1
-    in_tree "$tree" /bin/sh -c "$JOBS" jobs /opt/bin/switchcost with-capture
+    tar -C "$tree/opt" --strip-components=1 -xzf "$packages"/switchcost-*-"$machine"-linux.tar.gz || return 1
+    in_tree "$tree" /bin/sh -c "$JOBS" jobs /opt/bin/switchcost "$WITH_CAPTURE"
 }
 
 deb_in() {
@@ -84,9 +91,9 @@ deb_in() {
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' | sed -n 1p)
     [ -n "$mirror" ] || skip 'found no source of Debian in the lists of apt'
     debootstrap --variant=minbase "$release" "$tree" "$mirror" || return 1
-    cp "$packages"/switchcost_*.deb "$tree/root/package.deb"
+    cp "$packages"/switchcost_*_"$arch.deb" "$tree/root/package.deb"
     in_tree "$tree" sh -c 'apt-get install -y --no-install-recommends /root/package.deb' || return 1
-    in_tree "$tree" sh -c "$JOBS" jobs /usr/bin/switchcost with-capture && in_tree "$tree" sh -c 'dpkg -P switchcost && ! ls -d /usr/libexec/switchcost'
+    in_tree "$tree" sh -c "$JOBS" jobs /usr/bin/switchcost "$WITH_CAPTURE" && in_tree "$tree" sh -c 'dpkg -P switchcost && ! ls -d /usr/libexec/switchcost'
 }
 
 lintian_is_content() {
@@ -108,18 +115,28 @@ package_on_a_cluster() {
     return $code
 }
 
-export -f crates_can_be_published package_on_a_cluster wheels_measure archive_without_libc deb_in lintian_is_content in_tree skip
-export packages scratch JOBS
+arm64_in_a_guest() {
+    local code
+    scripts/test-packages-arm64.sh "$packages"
+    code=$?
+    [ $code -ne 3 ] || return 75
+    return $code
+}
+
+end() { echo "$passed passed, $failed failed, $skipped skipped"; exit $((failed > 0)); }
+
+export -f crates_can_be_published package_on_a_cluster wheels_measure archive_without_libc deb_in lintian_is_content in_tree skip arm64_in_a_guest
+export packages scratch machine arch JOBS WITH_CAPTURE
 try 'wheels: the main jobs from a fresh environment' bash -c wheels_measure
-if [ $# -eq 2 ]; then echo "$passed passed, $failed failed, $skipped skipped"; exit $((failed > 0)); fi
+if [ $# -eq 2 ]; then end; fi
 LIMIT=1800 try 'crates: each could be published' bash -c crates_can_be_published
 LIMIT=300 try 'wheels: sweeps and a fleet on clusters of Ray, an object store, notebooks' bash -c package_on_a_cluster
-if ls "$packages"/switchcost-*-linux.tar.gz > /dev/null 2>&1; then
+if ls "$packages"/switchcost-*-"$machine"-linux.tar.gz > /dev/null 2>&1; then
     try 'archive: the main jobs without a C library' bash -c archive_without_libc
 fi
-if ls "$packages"/switchcost_*.deb > /dev/null 2>&1; then
-    try '.deb: lintian finds nothing' bash -c lintian_is_content
+if ls "$packages"/switchcost_*.deb > /dev/null 2>&1; then try '.deb: lintian finds nothing' bash -c lintian_is_content; fi
+if ls "$packages"/switchcost_*_"$arch.deb" > /dev/null 2>&1; then
     for release in bookworm trixie; do LIMIT=400 try ".deb: the main jobs in a fresh Debian $release" bash -c "deb_in $release"; done
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+LIMIT=600 try 'arm64: the main jobs in an emulated machine' bash -c arm64_in_a_guest
+end

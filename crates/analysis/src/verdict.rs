@@ -130,7 +130,7 @@ fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
         ),
         reason::CLOCK_BACKWARDS => (
             "the clock ran backwards",
-            "run it again with the kernel's clock; the time stamp counter is not to be trusted here",
+            "run it again with the kernel's clock; the CPU's counter is not to be trusted here",
         ),
         _ => ("nothing was handed over", "run it again"),
     };

@@ -1,5 +1,6 @@
 //! Where our tool for Valgrind is.
 
+use std::env::consts::ARCH;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,12 @@ pub struct Tool {
 /// Why there is no tool. Reads well behind "failed to capture: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
+    /// There is no tool for this processor.
+    #[error(
+        "found a machine of {0}, need one of x86_64: the capture tools follow no other programs; trace on such a machine, or import \
+         what another tool has recorded here (switchcost trace import)"
+    )]
+    OtherProcessor(&'static str),
     /// The tool has not been built.
     #[error(
         "found no {FILE} in {}, need the tool that belongs to switchcost; install Valgrind with its headers and run \
@@ -53,12 +60,21 @@ impl Tool {
     /// Looks for the tool in the folder that SWITCHCOST_TOOL_DIR names, or else beside this
     /// program: where it is installed (`../libexec/switchcost`), and where it is built (`../valgrind`, `./valgrind`,
     /// and for tests a folder further up).
+    ///
+    /// # Errors
+    /// Where it is nowhere, or there is none for this processor.
     pub fn find() -> Result<Tool, ToolError> {
+        for_processor(ARCH)?;
         find_in(&Surroundings {
             named_folder: std::env::var_os("SWITCHCOST_TOOL_DIR").filter(|folder| !folder.is_empty()),
             executable: std::env::current_exe().ok(),
         })
     }
+}
+
+/// Whether there are capture tools for this kind of processor.
+pub(crate) fn for_processor(architecture: &'static str) -> Result<(), ToolError> {
+    if architecture == "x86_64" { Ok(()) } else { Err(ToolError::OtherProcessor(architecture)) }
 }
 
 fn find_in(surroundings: &Surroundings) -> Result<Tool, ToolError> {
@@ -98,6 +114,17 @@ fn lexically(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn on_another_processor_it_is_not_told_to_build_what_there_is_not() {
+        assert_eq!(for_processor("x86_64"), Ok(()));
+        let said = for_processor("aarch64").expect_err("there is none").to_string();
+        assert_eq!(
+            said,
+            "found a machine of aarch64, need one of x86_64: the capture tools follow no other programs; trace on such a machine, or \
+             import what another tool has recorded here (switchcost trace import)"
+        );
+    }
 
     fn with_files(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a folder");

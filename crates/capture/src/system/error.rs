@@ -1,6 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::tool::ToolError;
+
 /// Why there is no guest, or it failed. Reads well behind "failed to capture: ".
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
@@ -11,6 +13,9 @@ pub enum GuestError {
         shown(.0)
     )]
     NotBuilt(Vec<PathBuf>),
+    /// There are no tools for this processor.
+    #[error(transparent)]
+    OtherProcessor(#[from] ToolError),
     /// There is no QEMU.
     #[error(
         "found no working {program} ({error}), need QEMU 7.2, or 9 or newer, for x86; apt-get install qemu-system-x86 (make setup does)"

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::GuestError;
+use crate::tool::for_processor;
 
 /// The guest's first process, in a folder with the plugins.
 const INIT: &str = "guest-init";
@@ -28,8 +29,9 @@ impl Parts {
     /// (`../libexec/switchcost`), and where they are built (`../qemu`, `./qemu`, and for tests a folder further up).
     ///
     /// # Errors
-    /// Where they are nowhere.
+    /// Where they are nowhere, or there are none for this processor.
     pub fn find() -> Result<Parts, GuestError> {
+        for_processor(std::env::consts::ARCH)?;
         let named = std::env::var_os("SWITCHCOST_QEMU_DIR").filter(|folder| !folder.is_empty());
         find_in(named.map(PathBuf::from), std::env::current_exe().ok().as_deref())
     }

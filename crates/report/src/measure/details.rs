@@ -133,7 +133,7 @@ fn facts(host: &HostManifest) -> Vec<(String, String)> {
         ("huge pages", said(&host.huge_pages, String::clone)),
         ("governor", said(&host.governor, String::clone)),
         ("kernel's clock source", said(&host.clock_source, String::clone)),
-        ("time stamp counter at a constant rate", yes(&host.is_tsc_invariant)),
+        ("the CPU's counter at a constant rate", yes(&host.is_tsc_invariant)),
         ("kernel page tables isolated", said(&host.is_kpti_active, yes)),
         ("address spaces tagged in the TLB", said(&host.has_pcid, yes)),
         ("timer ticks a second", said(&host.timer_hz, u32::to_string)),

@@ -74,8 +74,13 @@ fn conditions(plan: &Plan) -> String {
 
 fn clock(header: &Header) -> String {
     let rate = header.clock.ticks_per_second.0 as f64;
-    let read = time(header.clock.read_cost.0 as f64 / rate * 1e9);
-    format!("clock {} at {:.3} GHz (read in {read})", header.clock.source, rate / 1e9)
+    let span = |ticks: u64| time(ticks as f64 / rate * 1e9);
+    let read = match header.clock.read_cost.0 {
+        0 => format!("less than {}", span(1)),
+        ticks => span(ticks),
+    };
+    let rate = if rate < 1e9 { format!("{:.1} MHz", rate / 1e6) } else { format!("{:.3} GHz", rate / 1e9) };
+    format!("clock {} at {rate} (read in {read})", header.clock.source)
 }
 
 fn add_refused(page: &mut Page, controls: &[Control]) {

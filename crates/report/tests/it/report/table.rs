@@ -48,6 +48,18 @@ fn a_whole_report_on_a_narrow_terminal() {
     insta::assert_snapshot!(text);
 }
 
+/// As the counter-timer of an Arm machine, whose tick is longer than a reading takes.
+#[test]
+fn a_clock_that_is_read_within_a_tick_of_its_own_is_not_read_in_no_time() {
+    let mut record = record();
+    record.header.clock.source = "cntvct".to_owned();
+    record.header.clock.ticks_per_second = units::TickRate(62_500_000);
+    record.header.clock.read_cost = units::Ticks(0);
+    let style = Style { is_coloured: false, width: None, is_detailed: true };
+    let text = measure::render(&record, &whole(), Format::Table, style);
+    assert!(text.contains("clock cntvct at 62.5 MHz (read in less than 16.0 ns)"), "{text}");
+}
+
 #[test]
 fn only_a_coloured_report_escapes() {
     assert!(!table(&whole()).contains('\u{1b}'));

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Runs a shell script in a guest of 64-bit Arm: QEMU without the help of this processor, so that it runs on any, Debian's kernel for
+# clouds, and nothing beside a tree of files but busybox. Prints what the script prints. A CPU of the guest does one instruction in a
+# nanosecond of its own time, however long the emulation takes: two runs of one program take the same time.
+#
+# Usage: scripts/arm64-guest.sh TREE SCRIPT
+#   TREE    a folder that is the root of the guest's files; it may have /lib and the like, or a program that needs none
+#   SCRIPT  what /bin/sh of busybox runs, as root
+#
+# Kernel and busybox are downloaded once, with apt, and kept in target/arm64-guest. LIMIT (600) bounds the time in seconds.
+#
+# Exit codes: 0 the script ended with 0, 1 it did not, or the guest came to no end, 2 wrong usage, 3 it cannot be had here (why is the
+# last line of stderr).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+[ $# -eq 2 ] && [ -d "$1" ] && [ -f "$2" ] || { echo "usage: scripts/arm64-guest.sh TREE SCRIPT" >&2; exit 2; }
+
+give_up() { echo "$*" >&2; exit 3; }
+
+tree=$1 script=$2
+folder=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)/arm64-guest
+
+download() {
+    local mirror options package
+    command -v apt-get > /dev/null && command -v dpkg-deb > /dev/null || give_up "found no apt-get, need it to download a kernel"
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 2> /dev/null | sed -n 1p)
+    [ -n "$mirror" ] || give_up "found no source of Debian in the lists of apt, need one; sudo apt-get update"
+    rm -rf "$folder"
+    mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
+    : > "$folder/apt/status"
+    echo "deb [arch=arm64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror bookworm main" > "$folder/apt/sources.list"
+    options=(-q -o "Dir::Etc::sourcelist=$folder/apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/apt/lists"
+        -o "Dir::State::status=$folder/apt/status" -o "Dir::Cache=$folder/apt/cache" -o Acquire::Languages=none -o APT::Sandbox::User= -o Acquire::Retries=1
+        -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 -o Debug::NoLocking=1 -o APT::Architecture=arm64 -o APT::Architectures::=arm64)
+    apt-get "${options[@]}" update >&2 || give_up "the package lists of bookworm for arm64 cannot be downloaded"
+    package=$(apt-cache "${options[@]}" depends linux-image-cloud-arm64 | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p')
+    (cd "$folder/apt/cache/archives" && apt-get "${options[@]}" download "$package" busybox-static libc6 libgcc-s1 >&2) ||
+        give_up "a kernel for arm64 cannot be downloaded"
+    mkdir -p "$folder/kernel.new" "$folder/busybox" "$folder/libc"
+    for package in "$folder"/apt/cache/archives/*.deb; do
+        case ${package##*/} in
+            linux-image-*) dpkg-deb --fsys-tarfile "$package" | tar -C "$folder/kernel.new" --strip-components=2 -xf - --wildcards './boot/vmlinuz-*' ;;
+            busybox*) dpkg-deb -x "$package" "$folder/busybox" ;;
+            *) dpkg-deb -x "$package" "$folder/libc" ;;
+        esac
+    done
+    rm -rf "$folder/apt"
+    mv "$folder/kernel.new" "$folder/kernel"
+}
+
+command -v qemu-system-aarch64 > /dev/null || give_up "found no qemu-system-aarch64, need it for a guest; apt-get install qemu-system-arm"
+command -v cpio > /dev/null || give_up "found no cpio, need it for the guest's files; apt-get install cpio"
+[ -d "$folder/kernel" ] || download
+
+guest=$(mktemp -d)
+trap 'rm -rf "$guest"' EXIT
+mkdir -p "$guest/root"
+# The C library lies below /lib and what is dynamically linked finds it there; the tree comes last, and may replace it.
+cp -a "$folder/libc/." "$tree/." "$guest/root/"
+mkdir -p "$guest/root/bin" "$guest/root/dev" "$guest/root/proc" "$guest/root/sys" "$guest/root/tmp" "$guest/root/root"
+cp "$folder/busybox/bin/busybox" "$guest/root/bin/"
+cp "$script" "$guest/root/script"
+cat > "$guest/root/init" << 'END'
+#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/usr/bin:/bin HOME=/root
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
+mount -t tracefs trace /sys/kernel/tracing; mount -t cgroup2 group /sys/fs/cgroup
+ln -s /proc/self/fd /dev/fd
+ip link set lo up
+echo "guest: begins"
+sh /script < /dev/null 2>&1
+echo "guest: ends with $?"
+poweroff -f
+END
+chmod +x "$guest/root/init"
+(cd "$guest/root" && find . | cpio --quiet -o -H newc) | gzip -1 > "$guest/files"
+kernel=$(ls "$folder"/kernel/vmlinuz-* | tail -n 1)
+timeout --kill-after=5 "${LIMIT:-600}" qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -icount shift=0,sleep=off -m 1G -nodefaults -no-reboot \
+    -display none -serial stdio -kernel "$kernel" -initrd "$guest/files" -append "console=ttyAMA0 quiet rdinit=/init panic=-1" \
+    < /dev/null > "$guest/said" 2> "$guest/complaints" || true
+sed -i 's/\r$//' "$guest/said"
+code=$(sed -n 's/^guest: ends with \([0-9]*\)$/\1/p' "$guest/said")
+sed '0,/^guest: begins$/d; /^guest: ends with/,$d' "$guest/said"
+[ -n "$code" ] || { tail -n 5 "$guest/said" "$guest/complaints" >&2; echo "the guest did not come to its end" >&2; exit 1; }
+[ "$code" -eq 0 ] || { echo "the script ended with $code" >&2; exit 1; }

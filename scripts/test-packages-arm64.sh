@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Tries the packages for 64-bit Arm, of which nothing runs on another machine, in an emulated one (scripts/arm64-guest.sh): the program out
+# of the wheel and out of the .deb, which is one, does its main jobs and says what it must. Half a minute, most of it emulation.
+#
+# Usage: scripts/test-packages-arm64.sh [FOLDER]    with the packages (target/packages)
+#
+# Exit codes: 0 all is as it should be, 1 something is not (what, is shown last), 2 wrong usage, 3 there is no such machine here, or no
+# package for it (why is the last line).
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+[ $# -le 1 ] || { echo "usage: scripts/test-packages-arm64.sh [FOLDER]" >&2; exit 2; }
+packages=$(cd "${1:-target/packages}" && pwd) || exit 2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+ls "$packages"/switchcost_*_arm64.deb "$packages"/switchcost-*_aarch64.whl > /dev/null ||
+    { echo "found no wheel and .deb for arm64 in $packages, need them; make packages-arm64"; exit 3; }
+mkdir -p "$scratch/tree" "$scratch/wheel"
+dpkg-deb -x "$packages"/switchcost_*_arm64.deb "$scratch/tree" || exit 1
+python3 -m zipfile -e "$packages"/switchcost-*_aarch64.whl "$scratch/wheel" || exit 1
+cmp "$scratch"/wheel/*.data/scripts/switchcost "$scratch/tree/usr/bin/switchcost" || exit 1
+
+cat > "$scratch/jobs" << 'END'
+set -e
+cd /tmp; export NO_COLOR=1 TERM=dumb XDG_STATE_HOME=/tmp
+switchcost --version
+echo "# doctor"
+switchcost doctor --details || [ $? -eq 3 ]
+echo "# measure"
+switchcost measure --mechanism pipe,fiber,ucontext --between process,user --budget 3s || [ $? -eq 3 ]
+switchcost report --details
+grep -hE '"(header|self-test)"' switchcost/runs/*-measure.jsonl
+echo "# observe"
+switchcost observe --no-calibration --format json -- sh -c 'for i in 1 2 3 4 5; do sleep 0.01; done; seq 30000 | tail -n 1'
+echo "# simulate"
+switchcost trace walks --size 64KiB --turns 40 -o walks.sct
+switchcost simulate walks.sct --design zen4-epyc-9004
+echo "# trace"
+! switchcost trace -o true.sct -- true
+END
+
+LIMIT=${LIMIT:-500} scripts/arm64-guest.sh "$scratch/tree" "$scratch/jobs" > "$scratch/said"
+code=$?
+cat "$scratch/said"
+[ $code -eq 0 ] || exit $code
+
+wrong=0
+has() { grep -Eq -- "$1" "$scratch/said" || { echo "not found: $1"; wrong=1; }; }
+has '^clock +fit +invariant counter, clock source'
+has '^ +arch_sys_counter'
+has '^hardware +caveat +a counter opens and is wrong: it'
+has '^hypervisor +caveat +qemu or kvm'
+has '"source":"cntvct"'
+has '"instrument":"clock",[^}]*"outcome":"admitted"'
+has '"instrument":"instructions",[^}]*"outcome":"admitted"'
+# The emulated machine counts instructions for cycles.
+has '"instrument":"cycles",[^}]*"outcome":\{"wrong"'
+has '"instrument":"core-clock",[^}]*"outcome":\{"wrong"'
+has '^A switch between processes over a pipe costs [0-9.]+ us'
+has '"source": "bpf"'
+for call in read write wait4 clock_nanosleep; do has "\"system-call\": \"$call\""; done
+has '^A switch on zen4-epyc-9004 costs'
+has 'found a machine of aarch64, need one of x86_64'
+# On it an instruction takes a nanosecond, by whatever clock: counted they are the cost.
+for mechanism in fiber ucontext; do
+    awk -v name=$mechanism '
+        $1 == name && $3 == "instructions" { counted = $6 }
+        $1 == name && $NF != "notes" { for (at = 2; at < 6; at++) if ($at == "ns" || $at == "us") { cost = $(at - 1) * ($at == "us" ? 1000 : 1); break } }
+        END { print name ": " cost " ns, " counted " instructions"; exit !(counted > 10 && cost > 0.9 * counted && cost < 1.1 * counted) }
+    ' "$scratch/said" || wrong=1
+done
+# What no reader of Arm looks for; names of a record's fields are the same everywhere.
+! grep -v '"' "$scratch/said" | grep -Ein -- 'cpuid|\btsc\b|time stamp|pcid|intel_pstate|x86([^_]|$)' || { echo 'found a word of x86'; wrong=1; }
+exit $wrong
