@@ -33,8 +33,9 @@ static bool has_constant_address(const uint8_t *byte, size_t bytes)
 {
     const uint8_t *end = byte + bytes;
 
-    while (byte < end && (*byte == 0x66 || *byte == 0xf2 || *byte == 0xf3 || *byte == 0xf0 || *byte == 0x64 || *byte == 0x65
-                          || (*byte & 0xf0) == 0x40))
+    while (byte < end
+           && (*byte == 0x66 || *byte == 0xf2 || *byte == 0xf3 || *byte == 0xf0 || *byte == 0x64 || *byte == 0x65
+               || (*byte & 0xf0) == 0x40))
         byte++;
     if (byte < end && *byte == 0x0f)
         byte++;
@@ -54,7 +55,8 @@ static uint8_t touches(const uint8_t *byte, size_t bytes)
     if (byte == end)
         return TOUCHES_ANY;
     /* Jumps to a constant distance, loop; in and out; hlt, cli, sti. A call (0xe8) pushes. */
-    if ((*byte & 0xf0) == 0x70 || (*byte >= 0xe0 && *byte <= 0xef && *byte != 0xe8) || *byte == 0xf4 || *byte == 0xfa || *byte == 0xfb)
+    if ((*byte & 0xf0) == 0x70 || (*byte >= 0xe0 && *byte <= 0xef && *byte != 0xe8) || *byte == 0xf4 || *byte == 0xfa
+        || *byte == 0xfb)
         return TOUCHES_NOTHING;
     /* iret; cmps and scas. */
     if (*byte == 0xcf || *byte == 0xa6 || *byte == 0xa7 || *byte == 0xae || *byte == 0xaf)
@@ -63,8 +65,8 @@ static uint8_t touches(const uint8_t *byte, size_t bytes)
         return TOUCHES_ANY;
     byte++;
     /* Jumps; syscall, sysret; wrmsr, rdtsc, rdmsr; moves from and to control registers; cpuid. */
-    if ((*byte & 0xf0) == 0x80 || *byte == 0x05 || *byte == 0x07 || (*byte >= 0x30 && *byte <= 0x32) || *byte == 0x20 || *byte == 0x22
-        || *byte == 0xa2)
+    if ((*byte & 0xf0) == 0x80 || *byte == 0x05 || *byte == 0x07 || (*byte >= 0x30 && *byte <= 0x32) || *byte == 0x20
+        || *byte == 0x22 || *byte == 0xa2)
         return TOUCHES_NOTHING;
     return TOUCHES_ANY;
 }

@@ -130,7 +130,8 @@ void contents_list_areas(struct listing *listing)
     size_t index;
 
     while (areas && fgets(line, sizeof line, areas)) {
-        if (sscanf(line, "0x%" SCNx64 "-0x%" SCNx64 " %*u %127[^+ \n]", &start, &end, caller) != 3 || !is_of_kernel(start) || start >= end)
+        if (sscanf(line, "0x%" SCNx64 "-0x%" SCNx64 " %*u %127[^+ \n]", &start, &end, caller) != 3
+            || !is_of_kernel(start) || start >= end)
             continue;
         snprintf(name, sizeof name, "vmalloc by %s", caller);
         if (strcmp(caller, "unpurged") == 0)

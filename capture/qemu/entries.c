@@ -129,7 +129,8 @@ static void watch_start(struct qemu_plugin_insn *insn, uint64_t address)
     if (kind != 0 && kind != SC_ENTRY_SYSCALL)
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_entry, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)kind);
     if (is_exception(near))
-        qemu_plugin_register_vcpu_mem_cb(insn, on_first_push, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)near);
+        qemu_plugin_register_vcpu_mem_cb(insn, on_first_push, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                         (void *)(uintptr_t)near);
 }
 
 static bool is_return(const uint8_t *bytes, size_t length)
@@ -137,7 +138,7 @@ static bool is_return(const uint8_t *bytes, size_t length)
     static const uint8_t iretq[] = { 0x48, 0xcf }, sysretq[] = { 0x48, 0x0f, 0x07 };
 
     return (length == sizeof iretq && memcmp(bytes, iretq, sizeof iretq) == 0)
-        || (length == sizeof sysretq && memcmp(bytes, sysretq, sizeof sysretq) == 0);
+           || (length == sizeof sysretq && memcmp(bytes, sysretq, sizeof sysretq) == 0);
 }
 
 void entries_watch(struct qemu_plugin_tb *tb)

@@ -11,11 +11,12 @@
 #define SC_GUEST_ARM 1   /* the layout is known: look out for the next switches, to learn which task this is */
 #define SC_GUEST_BEGIN 2 /* record from here on */
 #define SC_GUEST_END 3   /* no longer */
-#define SC_GUEST_SAYS 4  /* at any time but while recording: a part of its report, which the plugin writes to QEMU's standard output */
+#define SC_GUEST_SAYS \
+    4 /* at any time but while recording: a part of its report, which the plugin writes to QEMU's standard output */
 
 /* Where the kernel is entered, and for what. */
-#define SC_ENTRY_EXCEPTION 1       /* without an error code */
-#define SC_ENTRY_EXCEPTION_CODE 2  /* with one */
+#define SC_ENTRY_EXCEPTION 1      /* without an error code */
+#define SC_ENTRY_EXCEPTION_CODE 2 /* with one */
 #define SC_ENTRY_PAGE_FAULT 3
 #define SC_ENTRY_INTERRUPT 4
 #define SC_ENTRY_TIMER 5
@@ -31,15 +32,15 @@ struct sc_guest_entry {
 /* Offsets, by the kernel's BTF, of what tells which file lies behind an address. */
 struct sc_mapping_layout {
     uint32_t is_known;
-    uint32_t tree;                           /* in struct mm_struct: the root of the areas */
-    uint32_t start, end, page, file, flags;  /* in struct vm_area_struct */
-    uint32_t entry;                          /* in struct file: its struct dentry */
-    uint32_t parent, name;                   /* in struct dentry */
+    uint32_t tree;                          /* in struct mm_struct: the root of the areas */
+    uint32_t start, end, page, file, flags; /* in struct vm_area_struct */
+    uint32_t entry;                         /* in struct file: its struct dentry */
+    uint32_t parent, name;                  /* in struct dentry */
 };
 
 struct sc_guest {
-    uint64_t signal;       /* where the store goes */
-    uint64_t switch_to;    /* address of __switch_to_asm */
+    uint64_t signal;    /* where the store goes */
+    uint64_t switch_to; /* address of __switch_to_asm */
     /* Offsets in struct task_struct, by the kernel's BTF. */
     uint32_t sp, state, pid, tgid, comm, mm, active_mm, real_parent, nvcsw, nivcsw;
     /* In struct mm_struct. */

@@ -186,7 +186,8 @@ static void run(struct command *command, int go)
     dup2(null, 0);
     dup2(command->output, 1);
     dup2(command->output, 2);
-    while (read(go, &byte, 1) > 0) {}
+    while (read(go, &byte, 1) > 0) {
+    }
     close(go);
     if (chdir(command->directory) == 0)
         execve(command->arguments[0], command->arguments, command->variables);

@@ -27,8 +27,18 @@ struct btf_member {
     uint32_t name, type, offset;
 };
 
-enum { KIND_INT = 1, KIND_ARRAY = 3, KIND_STRUCT, KIND_UNION, KIND_ENUM, KIND_FUNC_PROTO = 13, KIND_VAR, KIND_DATASEC,
-       KIND_DECL_TAG = 17, KIND_ENUM64 = 19 };
+enum {
+    KIND_INT = 1,
+    KIND_ARRAY = 3,
+    KIND_STRUCT,
+    KIND_UNION,
+    KIND_ENUM,
+    KIND_FUNC_PROTO = 13,
+    KIND_VAR,
+    KIND_DATASEC,
+    KIND_DECL_TAG = 17,
+    KIND_ENUM64 = 19
+};
 
 static const char *strings;
 static const struct btf_type **types;
@@ -195,8 +205,9 @@ static void find_mappings(struct sc_mapping_layout *mappings)
 
 static int has_error_code(const char *exception)
 {
-    static const char *const with[] = { "double_fault", "invalid_tss", "segment_not_present", "stack_segment",
-                                        "general_protection", "alignment_check", "control_protection", "vmm_communication" };
+    static const char *const with[] = { "double_fault",       "invalid_tss",        "segment_not_present",
+                                        "stack_segment",      "general_protection", "alignment_check",
+                                        "control_protection", "vmm_communication" };
     size_t index;
 
     for (index = 0; index < sizeof with / sizeof *with; index++)
@@ -318,7 +329,8 @@ static void find_symbols(struct sc_guest *guest, struct layout *layout, struct l
 /* What is not found leaves slabs without names. */
 static void find_slabs(struct layout *layout)
 {
-    const struct btf_type *page = find_structure("page"), *slab = find_structure("slab"), *cache = find_structure("kmem_cache");
+    const struct btf_type *page = find_structure("page"), *slab = find_structure("slab"),
+                          *cache = find_structure("kmem_cache");
     long in_slab = slab ? offset_in(slab, "slab_cache") : -1, in_cache = cache ? offset_in(cache, "name") : -1;
 
     layout->page_bytes = page ? page->size_or_type : 64;
@@ -358,5 +370,7 @@ int layout_set_slice(long nanoseconds)
     if (put_number("/sys/kernel/debug/sched/base_slice_ns", nanoseconds))
         return 0;
     return put_number("/sys/kernel/debug/sched/latency_ns", nanoseconds)
-        && put_number("/sys/kernel/debug/sched/min_granularity_ns", nanoseconds) ? 0 : -1;
+                   && put_number("/sys/kernel/debug/sched/min_granularity_ns", nanoseconds)
+               ? 0
+               : -1;
 }

@@ -111,8 +111,8 @@ static void make_explicit(struct path *path)
 }
 
 /* Nothing like it came after what came before. */
-struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address, const ULong *head,
-                   bool is_other)
+struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address,
+                   const ULong *head, bool is_other)
 {
     struct path *path = extended(up, instruction, info);
 

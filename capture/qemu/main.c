@@ -97,7 +97,8 @@ static void tell_what_is_said(qemu_plugin_meminfo_t info, uint64_t address)
     static struct sc_said said;
     uint64_t physical;
 
-    if (!physical_of(info, address, &physical) || !memory_read(physical, &said, sizeof said) || said.bytes > sizeof said.text)
+    if (!physical_of(info, address, &physical) || !memory_read(physical, &said, sizeof said)
+        || said.bytes > sizeof said.text)
         ring_fail("no readable report of the guest");
     for (size_t done = 0; done < said.bytes;) {
         ssize_t more = write(STDOUT_FILENO, said.text + done, said.bytes - done);

@@ -61,7 +61,7 @@ static uint64_t word_at(uint64_t address)
 static bool goes_on(const struct mapping *before, const struct mapping *mapping)
 {
     return mapping->start == before->start + before->bytes && mapping->offset == before->offset + before->bytes
-        && mapping->entry == before->entry && mapping->is_executable == before->is_executable;
+           && mapping->entry == before->entry && mapping->is_executable == before->is_executable;
 }
 
 static void make_room(struct list *list, size_t count)
@@ -99,7 +99,8 @@ static void walk(struct list *list, uint64_t node, uint64_t last, int depth)
     size_t slots = KIND(node) == ARANGE_64 ? ARANGE_SLOTS : RANGE_SLOTS;
     const uint64_t *pivots = words + 1, *slot = pivots + slots - 1;
 
-    if (depth == DEEPEST_TREE || KIND(node) < LEAF_64 || KIND(node) > ARANGE_64 || !memory_read_kernel(address, words, sizeof words))
+    if (depth == DEEPEST_TREE || KIND(node) < LEAF_64 || KIND(node) > ARANGE_64
+        || !memory_read_kernel(address, words, sizeof words))
         return;
     for (size_t index = 0; index < slots; index++) {
         uint64_t end = index < slots - 1 && pivots[index] ? pivots[index] : last;
@@ -116,7 +117,7 @@ static void walk(struct list *list, uint64_t node, uint64_t last, int depth)
 static bool agree(const struct mapping *one, const struct mapping *other)
 {
     return one->entry == other->entry && one->offset - one->start == other->offset - other->start
-        && one->is_executable == other->is_executable;
+           && one->is_executable == other->is_executable;
 }
 
 /* What of a mapping the others do not have: an area that is divided stays what it is. */
@@ -173,7 +174,8 @@ static void tell_new(const struct mapping *mapping)
 {
     char room[LONGEST_PATH], *path = path_of(mapping->entry, room);
     size_t length = room + LONGEST_PATH - path;
-    ULong words[4 + LONGEST_PATH / 8] = { mapping->start, mapping->bytes, mapping->offset, mapping->is_executable | (ULong)length << 16 };
+    ULong words[4 + LONGEST_PATH / 8] = { mapping->start, mapping->bytes, mapping->offset,
+                                          mapping->is_executable | (ULong)length << 16 };
 
     memcpy(words + 4, path, length);
     if (length > 0)

@@ -136,7 +136,11 @@ static void tell(uint32_t space, uint64_t address, const struct page *page)
     told = place_of(all_told, room, space, address >> page->bits, page->bits);
     used += !told->bits;
     *told = (struct told){
-        .number = address >> page->bits, .physical = words[1], .order = ++marks, .space = space, .bits = page->bits,
+        .number = address >> page->bits,
+        .physical = words[1],
+        .order = ++marks,
+        .space = space,
+        .bits = page->bits,
     };
     paths_record_before(SC_PAGE, words, 3);
 }
@@ -222,7 +226,7 @@ static bool is_forgetting(const uint8_t *bytes, size_t length)
     if (length < 3 || bytes[0] != 0x0f)
         return false;
     return bytes[1] == 0x22 || (bytes[1] == 0x01 && (bytes[2] & 0x38) == 0x38 && bytes[2] < 0xc0)
-        || (bytes[1] == 0x38 && bytes[2] == 0x82);
+           || (bytes[1] == 0x38 && bytes[2] == 0x82);
 }
 
 void pages_watch(struct qemu_plugin_tb *tb)

@@ -89,8 +89,11 @@ static UInt collect(const struct path *path, struct shape_reference *references)
             continue;
         }
         references[count] = (struct shape_reference){
-            .instruction = at->instruction, .bytes = bytes_of(at), .is_store = qemu_plugin_mem_is_store(at->info),
-            .how = at->how, .value = at->value,
+            .instruction = at->instruction,
+            .bytes = bytes_of(at),
+            .is_store = qemu_plugin_mem_is_store(at->info),
+            .how = at->how,
+            .value = at->value,
         };
         if (at->how == SC_RELATIVE)
             references[count].base = number_of_explicit(references, at->base);
@@ -285,7 +288,8 @@ static bool follow_alone(struct code *code)
 }
 
 /* Apart, so that the fast way saves no registers. */
-__attribute__((noinline, cold)) static void touch_slowly(struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address)
+__attribute__((noinline, cold)) static void touch_slowly(struct instruction *instruction, qemu_plugin_meminfo_t info,
+                                                         uint64_t address)
 {
     struct path *path;
     bool is_other = false;

@@ -73,7 +73,7 @@ struct code {
     uint64_t hash;
     uint32_t bytes;
     uint32_t count;
-    bool is_entry;     /* of the kernel, after an instruction that could not be done */
+    bool is_entry; /* of the kernel, after an instruction that could not be done */
     struct path *start;
     struct instruction instructions[];
 };
@@ -106,7 +106,8 @@ struct shape_reference {
     uint64_t value;
 };
 /* The words of a definition of instructions `first` to `end`; gives how many these are, and above bit 16 how many blocks. */
-UInt shapes_define(ULong *words, const struct code *code, UInt first, UInt end, const struct shape_reference *references, UInt count);
+UInt shapes_define(ULong *words, const struct code *code, UInt first, UInt end,
+                   const struct shape_reference *references, UInt count);
 
 /* entries.c: how the kernel was entered, and is left. */
 struct entry {

@@ -64,7 +64,8 @@ static ULong claim(void)
         for (UInt tries = 1; tries <= ring->buffers; tries++) {
             ULong index = (current + tries) % ring->buffers;
             UInt expected = SC_EMPTY;
-            if (__atomic_compare_exchange_n(&infos[index].state, &expected, SC_HELD, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            if (__atomic_compare_exchange_n(&infos[index].state, &expected, SC_HELD, false, __ATOMIC_SEQ_CST,
+                                            __ATOMIC_SEQ_CST))
                 return index;
         }
         wait_for_more(freed);

@@ -27,7 +27,8 @@ static bool is_in(const struct shape_reference *reference, const struct code *co
     return index >= part->first && index < part->end;
 }
 
-static UInt count_in(const struct code *code, const struct part *part, const struct shape_reference *references, UInt count)
+static UInt count_in(const struct code *code, const struct part *part, const struct shape_reference *references,
+                     UInt count)
 {
     UInt many = 0;
 
@@ -36,8 +37,8 @@ static UInt count_in(const struct code *code, const struct part *part, const str
     return many;
 }
 
-static UInt put_blocks(ULong *words, const struct code *code, UInt first, UInt end, const struct shape_reference *references,
-                       UInt count)
+static UInt put_blocks(ULong *words, const struct code *code, UInt first, UInt end,
+                       const struct shape_reference *references, UInt count)
 {
     UInt blocks = 0;
 
@@ -46,8 +47,8 @@ static UInt put_blocks(ULong *words, const struct code *code, UInt first, UInt e
         const struct instruction *instruction = &code->instructions[first];
         ULong is_kernel = (instruction->address & KERNEL) != 0;
         *words++ = instruction->address;
-        *words++ = part.bytes | (ULong)(part.end - part.first) << 16 | (ULong)instruction->bytes << 32 | is_kernel << SC_KERNEL_BIT
-            | (ULong)count_in(code, &part, references, count) << 48;
+        *words++ = part.bytes | (ULong)(part.end - part.first) << 16 | (ULong)instruction->bytes << 32
+                   | is_kernel << SC_KERNEL_BIT | (ULong)count_in(code, &part, references, count) << 48;
         blocks++;
         first = part.end;
     }
@@ -60,18 +61,21 @@ static ULong through(const struct code *code, UInt first, UInt end, const struct
     for (;;) {
         struct part part = part_from(code, first, end);
         if (is_in(reference, code, &part) || part.end >= end)
-            return reference->instruction->address + reference->instruction->bytes - 1 - code->instructions[first].address;
+            return reference->instruction->address + reference->instruction->bytes - 1
+                   - code->instructions[first].address;
         first = part.end;
     }
 }
 
-UInt shapes_define(ULong *words, const struct code *code, UInt first, UInt end, const struct shape_reference *references, UInt count)
+UInt shapes_define(ULong *words, const struct code *code, UInt first, UInt end,
+                   const struct shape_reference *references, UInt count)
 {
     UInt blocks = put_blocks(words, code, first, end, references, count), length = 2 * blocks;
 
     for (UInt index = 0; index < count; index++)
         words[length++] = through(code, first, end, &references[index]) | (ULong)references[index].bytes << 16
-            | (ULong)references[index].is_store << 32 | (ULong)references[index].how << 34 | (ULong)references[index].base << 40;
+                          | (ULong)references[index].is_store << 32 | (ULong)references[index].how << 34
+                          | (ULong)references[index].base << 40;
     for (UInt index = 0; index < count; index++)
         if (references[index].how != SC_EXPLICIT)
             words[length++] = references[index].value;

@@ -6,7 +6,7 @@
 #include "plugin.h"
 
 #define MOST_TASKS 2048 /* as the reader has slots */
-#define NO_SLOT ((UInt)-1)
+#define NO_SLOT ((UInt) - 1)
 #define NAME_BYTES 16
 #define NAME_WORDS (NAME_BYTES / 8)
 /* Most of them say what some two thousand files are mapped, when a process with so many is seen first; SLACK_WORDS has room for all. */
@@ -22,8 +22,8 @@ enum { CAUSE_SYSCALL, CAUSE_PAGE_FAULT, CAUSE_QUANTUM, CAUSE_WAKE_UP, CAUSE_INTE
 struct task {
     uint64_t pointer; /* 0: the slot is free */
     UInt pid;
-    uint64_t memory;  /* of user space; 0 for a thread of the kernel */
-    uint32_t space;   /* number of that, as it is told */
+    uint64_t memory; /* of user space; 0 for a thread of the kernel */
+    uint32_t space;  /* number of that, as it is told */
     uint64_t voluntary;
     struct entries entries;
 };
@@ -124,7 +124,9 @@ static UInt bear(uint64_t pointer)
     ULong words[3 + NAME_WORDS];
 
     tasks[slot] = (struct task){
-        .pointer = pointer, .pid = half_of(pointer, guest.pid), .memory = word_of(pointer, guest.mm),
+        .pointer = pointer,
+        .pid = half_of(pointer, guest.pid),
+        .memory = word_of(pointer, guest.mm),
         .voluntary = word_of(pointer, guest.nvcsw),
     };
     neighbour = neighbour_of(slot);

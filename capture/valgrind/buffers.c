@@ -12,9 +12,9 @@ struct live live;
 #define PATIENCE 10000
 
 static ULong current = NO_BUFFER;
-static ULong *limit;  /* SLACK_WORDS before the end of the current buffer */
-static UInt writer;   /* slot of the task that writes */
-static ULong stamp;   /* as run: of its run */
+static ULong *limit; /* SLACK_WORDS before the end of the current buffer */
+static UInt writer;  /* slot of the task that writes */
+static ULong stamp;  /* as run: of its run */
 /* Where generated code began to write; NULL where more than that has been written since. */
 static const ULong *run_start;
 
@@ -22,8 +22,8 @@ static Bool claim_buffer(ULong index)
 {
     UInt expected = SC_EMPTY;
 
-    return __atomic_compare_exchange_n(&ring_infos[index].state, &expected, SC_HELD, False,
-                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return __atomic_compare_exchange_n(&ring_infos[index].state, &expected, SC_HELD, False, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
 }
 
 /* NO_BUFFER where all are in use. */

@@ -67,8 +67,8 @@ static void write_head(struct builder *builder)
 
 static void count(struct builder *builder)
 {
-    IRExpr *left = builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(builder->budget),
-                                                                 constant(builder->instructions)));
+    IRExpr *left = builder_assign(
+        builder, Ity_I64, IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(builder->budget), constant(builder->instructions)));
 
     addStmtToIRSB(builder->out, IRStmt_Put(BUDGET_OFFSET, left));
 }
@@ -147,7 +147,7 @@ static struct block *last_block(struct shape *shape)
 static Bool continues_block(struct shape *shape, Addr address, UInt bytes)
 {
     return shape->blocks > 0 && has_room(shape) && last_block(shape)->address + last_block(shape)->bytes == address
-        && last_block(shape)->bytes + bytes <= LONGEST_BLOCK;
+           && last_block(shape)->bytes + bytes <= LONGEST_BLOCK;
 }
 
 void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, UInt explicit)
@@ -173,8 +173,7 @@ void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, 
 /* bit 33 of a reference: a store to where the same instruction has just loaded. Cachegrind counts the two as one. */
 static Bool is_update(const struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
 {
-    return is_store && builder->last_load && builder->last_load_bytes == bytes
-        && eqIRAtom(builder->last_load, address);
+    return is_store && builder->last_load && builder->last_load_bytes == bytes && eqIRAtom(builder->last_load, address);
 }
 
 static void note_piece(struct builder *builder, UInt bytes, Bool is_store, Bool is_updated, ULong how)
@@ -185,7 +184,7 @@ static void note_piece(struct builder *builder, UInt bytes, Bool is_store, Bool 
     tl_assert(shape->blocks > 0 && shape->references < MOST_REFERENCES);
     block->references += 1;
     shape->reference[shape->references++] = (block->bytes - 1) | (ULong)bytes << 16 | (ULong)is_store << 32
-                                          | (ULong)is_updated << 33 | how;
+                                            | (ULong)is_updated << 33 | how;
     builder->is_written = False;
     builder->is_committed = False;
 }
@@ -266,7 +265,7 @@ void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address
     for (done = 0; done < bytes; done += LARGEST_PIECE) {
         UInt piece = bytes - done < LARGEST_PIECE ? bytes - done : LARGEST_PIECE;
         IRExpr *start = done == 0 ? address
-                      : builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
+                                  : builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, address, constant(done)));
         IRExpr *word = builder_assign(builder, Ity_I64, IRExpr_ITE(guard, start, constant(SC_NOT_DONE)));
         write_piece(builder, word, piece, is_store, False, SC_GUARDED);
     }

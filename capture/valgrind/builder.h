@@ -13,20 +13,20 @@ struct explicit_reference {
 struct builder {
     IRSB *out;
     IRTemp cursor;
-    IRTemp budget;      /* IRTemp_INVALID where instructions are not counted */
-    UInt head_word;     /* where the shape's head goes, in words from the cursor */
-    UInt words;         /* written so far, the head included */
-    UInt instructions;  /* so far, of the whole superblock */
-    Bool is_written;    /* the head stands in the buffer as the shape is now */
-    Bool is_committed;  /* and the cursor is behind it */
+    IRTemp budget;        /* IRTemp_INVALID where instructions are not counted */
+    UInt head_word;       /* where the shape's head goes, in words from the cursor */
+    UInt words;           /* written so far, the head included */
+    UInt instructions;    /* so far, of the whole superblock */
+    Bool is_written;      /* the head stands in the buffer as the shape is now */
+    Bool is_committed;    /* and the cursor is behind it */
     UInt committed_words; /* that the cursor in memory has moved, and instructions taken from the budget there */
     UInt committed_instructions;
-    Bool is_branch;     /* the last instruction may jump: its block ends with it */
-    Addr instruction;   /* address of the last one */
+    Bool is_branch;   /* the last instruction may jump: its block ends with it */
+    Addr instruction; /* address of the last one */
     struct shape shape;
     UInt explicit_count;
     struct explicit_reference explicit[MOST_REFERENCES];
-    IRExpr *last_load;  /* address of the load just before, if a store may belong to it */
+    IRExpr *last_load; /* address of the load just before, if a store may belong to it */
     UInt last_load_bytes;
 };
 

@@ -98,8 +98,7 @@ static UChar *put_departure(UChar *at, const struct departure *departure)
                     (Int)(departure->head >> 32));
     at = put_number(put_number(put_bytes(at, add, sizeof add), CURSOR_OFFSET), departure->bytes);
     if (departure->instructions != 0)
-        at = put_number(put_number(put_bytes(at, add, sizeof add), BUDGET_OFFSET),
-                        -(Int)departure->instructions);
+        at = put_number(put_number(put_bytes(at, add, sizeof add), BUDGET_OFFSET), -(Int)departure->instructions);
     return at;
 }
 
@@ -119,7 +118,8 @@ Int __wrap_emit_AMD64Instr(Bool *is_counter, UChar *code, Int room, const Instru
                            const void *assisted)
 {
     struct exit *exit = exit_of(instruction);
-    Int bytes = __real_emit_AMD64Instr(is_counter, code, room, instruction, is_64, endness, slow, fast, indirect, assisted);
+    Int bytes =
+        __real_emit_AMD64Instr(is_counter, code, room, instruction, is_64, endness, slow, fast, indirect, assisted);
     UChar more[MOST_BYTES];
     Int start, length;
 

@@ -16,7 +16,13 @@ static Bool is_gather;
 static Bool is_prefix(UChar byte)
 {
     switch (byte) {
-    case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: case 0x67:
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x64:
+    case 0x65:
+    case 0x67:
         return True;
     default:
         return False;

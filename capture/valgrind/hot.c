@@ -22,8 +22,8 @@ extern Bool VG_(search_transtab)(Addr *code, UInt *section, UInt *entry, Addr ad
 struct place {
     struct place *next;
     UWord address;
-    ULong hits;    /* in the sample */
-    ULong repeats; /* of these directly behind themselves */
+    ULong hits;     /* in the sample */
+    ULong repeats;  /* of these directly behind themselves */
     UWord follower; /* where mostly the program goes on */
     ULong lead;     /* of that over all others together, at least */
     Bool is_hot;

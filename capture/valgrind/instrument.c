@@ -80,7 +80,7 @@ static void add_linked(struct builder *builder, const IRStmt *statement)
         builder_add_reference(builder, statement->Ist.LLSC.addr, bytes_of(builder, stored), True);
     else
         builder_add_reference(builder, statement->Ist.LLSC.addr,
-                      sizeofIRType(typeOfIRTemp(builder->out->tyenv, statement->Ist.LLSC.result)), False);
+                              sizeofIRType(typeOfIRTemp(builder->out->tyenv, statement->Ist.LLSC.result)), False);
 }
 
 static Bool is_mark(const IRStmt *statement)
@@ -142,16 +142,16 @@ static IRStmt *leave(struct builder *builder, IRStmt *exit)
     const Addr target = exit->Ist.Exit.dst->Ico.U64;
     Addr marked = 0;
 
-    if (superblocks_is_lean() && exit->Ist.Exit.jk == Ijk_Boring
-        && exit->Ist.Exit.guard->tag == Iex_RdTmp)
+    if (superblocks_is_lean() && exit->Ist.Exit.jk == Ijk_Boring && exit->Ist.Exit.guard->tag == Iex_RdTmp)
         marked = builder_commit_at(builder, target);
     if (marked == 0)
         builder_commit(builder);
     /* Not one that does the same instruction again. */
     if (exit->Ist.Exit.jk == Ijk_Boring && target != builder->instruction)
         builder->is_branch = True;
-    return marked == 0 ? exit
-         : IRStmt_Exit(exit->Ist.Exit.guard, exit->Ist.Exit.jk, IRConst_U64(marked), exit->Ist.Exit.offsIP);
+    return marked == 0
+               ? exit
+               : IRStmt_Exit(exit->Ist.Exit.guard, exit->Ist.Exit.jk, IRConst_U64(marked), exit->Ist.Exit.offsIP);
 }
 
 /* What the statement does, for the stream: written before the statement itself. Returns what it is to be. */
@@ -165,8 +165,9 @@ static IRStmt *observe(struct builder *builder, const IRSB *in, Int index)
         if (statement->Ist.IMark.len == 0)
             tell_undecoded(statement->Ist.IMark.addr);
         gathers_begin(statement->Ist.IMark.addr, statement->Ist.IMark.len);
-        builder_add_instruction(builder, statement->Ist.IMark.addr, statement->Ist.IMark.len ? statement->Ist.IMark.len : 1,
-                        count_explicit(builder, in, index));
+        builder_add_instruction(builder, statement->Ist.IMark.addr,
+                                statement->Ist.IMark.len ? statement->Ist.IMark.len : 1,
+                                count_explicit(builder, in, index));
         break;
     case Ist_WrTmp:
         origins_learn(statement->Ist.WrTmp.tmp, statement->Ist.WrTmp.data);
@@ -183,7 +184,7 @@ static IRStmt *observe(struct builder *builder, const IRSB *in, Int index)
         break;
     case Ist_StoreG:
         builder_add_guarded(builder, statement->Ist.StoreG.details->guard, statement->Ist.StoreG.details->addr,
-                    bytes_of(builder, statement->Ist.StoreG.details->data), True);
+                            bytes_of(builder, statement->Ist.StoreG.details->data), True);
         break;
     case Ist_Dirty:
         add_helper(builder, statement->Ist.Dirty.details);
@@ -220,11 +221,10 @@ static void add_watch(struct builder *builder)
 {
     IRExpr *watch = IRExpr_RdTmp(builder_load(builder, WATCH_OFFSET));
     IRExpr *section = builder_assign(builder, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, watch));
-    IRDirty *call = unsafeIRDirty_0_N(0, "at_preemption", VG_(fnptr_to_fnentry)(at_preemption),
-                                      mkIRExprVec_1(IRExpr_GSPTR()));
+    IRDirty *call =
+        unsafeIRDirty_0_N(0, "at_preemption", VG_(fnptr_to_fnentry)(at_preemption), mkIRExprVec_1(IRExpr_GSPTR()));
 
-    call->guard = builder_assign(builder, Ity_I1,
-                                 IRExpr_Binop(Iop_CmpEQ64, section, IRExpr_Const(IRConst_U64(0))));
+    call->guard = builder_assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, section, IRExpr_Const(IRConst_U64(0))));
     /* Who is given the guest state must say what it changes of it. That is behind it; something must be named. */
     call->nFxState = 1;
     call->fxState[0].fx = Ifx_Modify;

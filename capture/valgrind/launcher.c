@@ -55,8 +55,10 @@ int main(int count, char **arguments)
 
     if (count < 1 || !folder || length < 0
         || (size_t)snprintf(tool, sizeof tool, "%s/%s", folder, TOOL) >= sizeof tool) {
-        fprintf(stderr, "switchcost: found no folder in VALGRIND_LIB, need that of %s; start the program with "
-                        "`switchcost trace -- COMMAND`\n", TOOL);
+        fprintf(stderr,
+                "switchcost: found no folder in VALGRIND_LIB, need that of %s; start the program with "
+                "`switchcost trace -- COMMAND`\n",
+                TOOL);
         return 127;
     }
     self[length] = '\0';

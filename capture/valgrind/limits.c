@@ -49,7 +49,8 @@ void limits_start(ULong files)
 static Bool is_about_files(UInt number, const UWord *arguments)
 {
     switch (number) {
-    case __NR_getrlimit: case __NR_setrlimit:
+    case __NR_getrlimit:
+    case __NR_setrlimit:
         return arguments[0] == VKI_RLIMIT_NOFILE;
     case __NR_prlimit64:
         return arguments[1] == VKI_RLIMIT_NOFILE && (arguments[0] == 0 || arguments[0] == (UWord)VG_(getpid)());
@@ -63,7 +64,8 @@ static const struct vki_rlimit *wanted(UInt number, const UWord *arguments)
 {
     UWord at = number == __NR_setrlimit ? arguments[1] : number == __NR_prlimit64 ? arguments[2] : 0;
 
-    return VG_(am_is_valid_for_client)(at, sizeof(struct vki_rlimit), VKI_PROT_READ) ? (const struct vki_rlimit *)at : NULL;
+    return VG_(am_is_valid_for_client)(at, sizeof(struct vki_rlimit), VKI_PROT_READ) ? (const struct vki_rlimit *)at
+                                                                                     : NULL;
 }
 
 /* Valgrind takes a new hard limit only where it is the old one. */

@@ -26,10 +26,11 @@ static const HChar *files;
 
 static Bool take_option(const HChar *argument)
 {
-    if VG_STR_CLO(argument, "--ring", ring_path) {}
-    else if VG_STR_CLO(argument, "--pad", padding) {}
-    else if VG_STR_CLO(argument, "--files", files) {}
-    else return False;
+    if VG_STR_CLO (argument, "--ring", ring_path) {
+    } else if VG_STR_CLO (argument, "--pad", padding) {
+    } else if VG_STR_CLO (argument, "--files", files) {
+    } else
+        return False;
     return True;
 }
 
@@ -72,7 +73,8 @@ static void check_version(void)
     if (VG_(strcmp)(built_with(), BUILT_WITH) == 0)
         return;
     VG_(fmsg)("switchcost: found files of '%s' in %s, need those that the tool was built with: '" BUILT_WITH "'; "
-              "run `make build` or `make install` again\n", built_with(), VG_(libdir));
+              "run `make build` or `make install` again\n",
+              built_with(), VG_(libdir));
     VG_(exit)(1);
 }
 

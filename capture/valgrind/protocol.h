@@ -19,33 +19,33 @@ struct sc_header { /* at offset 0 */
     ULong magic;
     UInt version;
     UInt mode;
-    UInt controller_pid;     /* 0 where tasks do not see it: the kernel then ends them with the first of their namespace */
-    UInt slots;              /* number of task slots */
-    UInt buffers;            /* number of buffers */
-    UInt buffer_words;       /* words in each */
+    UInt controller_pid; /* 0 where tasks do not see it: the kernel then ends them with the first of their namespace */
+    UInt slots;          /* number of task slots */
+    UInt buffers;        /* number of buffers */
+    UInt buffer_words;   /* words in each */
     ULong slots_offset;
     ULong infos_offset;
     ULong buffers_offset;
     ULong total_bytes;
-    UInt doorbell;           /* futex: any task adds 1 after a change of state; as run, after it submitted a buffer, too */
-    UInt controller_sleeps;  /* nonzero: a ring of the doorbell must FUTEX_WAKE it */
-    UInt freed;              /* futex: the consumer adds 1 after it freed a buffer, and wakes all where it is worth it */
+    UInt doorbell; /* futex: any task adds 1 after a change of state; as run, after it submitted a buffer, too */
+    UInt controller_sleeps; /* nonzero: a ring of the doorbell must FUTEX_WAKE it */
+    UInt freed;             /* futex: the consumer adds 1 after it freed a buffer, and wakes all where it is worth it */
     UInt unused;
-    UInt is_closing;         /* nonzero: run on untraced is not possible; exit at once */
-    UInt fault;              /* nonzero: a task found that it cannot go on; SC_FAULT_* */
-    ULong next_order;        /* order of the next submitted buffer, from 0; atomic add */
-    ULong current_buffer;    /* scheduled: the buffer that the running task writes, (ULong)-1 for none */
-    ULong current_words;     /* scheduled: words in it so far; kept here while nobody runs, and for the controller */
+    UInt is_closing;      /* nonzero: run on untraced is not possible; exit at once */
+    UInt fault;           /* nonzero: a task found that it cannot go on; SC_FAULT_* */
+    ULong next_order;     /* order of the next submitted buffer, from 0; atomic add */
+    ULong current_buffer; /* scheduled: the buffer that the running task writes, (ULong)-1 for none */
+    ULong current_words;  /* scheduled: words in it so far; kept here while nobody runs, and for the controller */
     ULong fault_detail;
-    UInt is_alone;           /* scheduled: nonzero while there is one task: its turn does not end */
-    UInt is_stopping;        /* nonzero: who runs gives the CPU up as soon as it can, whatever its budget */
-    UInt cpu;                /* as run: the only CPU that tasks may run on */
-    UInt slots_used;         /* slots from here on were never claimed */
-    UInt submissions;        /* scheduled: futex: who submits a buffer adds 1 */
-    UInt consumer_sleeps;    /* scheduled: nonzero: who submits must FUTEX_WAKE it */
-    UInt restricted_pid;     /* a process whose seccomp filter is not in force; 0 for none */
-    UInt undecoded_pid;      /* a process that came to an instruction that Valgrind does not know; 0 for none */
-    ULong undecoded;         /* the first bytes of that instruction */
+    UInt is_alone;        /* scheduled: nonzero while there is one task: its turn does not end */
+    UInt is_stopping;     /* nonzero: who runs gives the CPU up as soon as it can, whatever its budget */
+    UInt cpu;             /* as run: the only CPU that tasks may run on */
+    UInt slots_used;      /* slots from here on were never claimed */
+    UInt submissions;     /* scheduled: futex: who submits a buffer adds 1 */
+    UInt consumer_sleeps; /* scheduled: nonzero: who submits must FUTEX_WAKE it */
+    UInt restricted_pid;  /* a process whose seccomp filter is not in force; 0 for none */
+    UInt undecoded_pid;   /* a process that came to an instruction that Valgrind does not know; 0 for none */
+    ULong undecoded;      /* the first bytes of that instruction */
     ULong reserved[11];
 };
 
@@ -69,20 +69,21 @@ struct sc_header { /* at offset 0 */
 
 struct sc_slot { /* 128 bytes */
     UInt state;
-    UInt grant;      /* futex: the controller sets 1; the task sets 0 when it goes on */
+    UInt grant; /* futex: the controller sets 1; the task sets 0 when it goes on */
     UInt pid;
-    UInt tid;        /* the kernel's */
-    UInt parent;     /* slot of the parent, (UInt)-1 for a command of the user */
+    UInt tid;    /* the kernel's */
+    UInt parent; /* slot of the parent, (UInt)-1 for a command of the user */
     UInt why;
-    UInt syscall;    /* number, in SC_IN_SYSCALL and behind it */
+    UInt syscall;      /* number, in SC_IN_SYSCALL and behind it */
     UInt process_slot; /* slot of the first task of the same process: its own unless it is a thread */
-    Long budget;     /* instructions that it may still execute; set by the controller at a new turn, kept up by the task */
-    ULong open_stamp;  /* as run: its present run began no earlier; 0 without one */
-    ULong back;        /* as run: from its return from a system call on until its next, SC_COUNTS since it left | 1; else 0 */
-    ULong lock_address; /* where its threads wait for the tool's own lock (0 unknown): a futex wait that is no client's */
-    ULong voluntary;   /* as run: the kernel's counts at its last look */
+    Long budget; /* instructions that it may still execute; set by the controller at a new turn, kept up by the task */
+    ULong open_stamp; /* as run: its present run began no earlier; 0 without one */
+    ULong back; /* as run: from its return from a system call on until its next, SC_COUNTS since it left | 1; else 0 */
+    ULong
+        lock_address; /* where its threads wait for the tool's own lock (0 unknown): a futex wait that is no client's */
+    ULong voluntary;  /* as run: the kernel's counts at its last look */
     ULong involuntary;
-    UInt is_making;  /* nonzero: it makes a task (fork, clone) that has not queued up; as run: of no meaning */
+    UInt is_making; /* nonzero: it makes a task (fork, clone) that has not queued up; as run: of no meaning */
     UInt unused;
     ULong reserved[5];
 };
@@ -97,10 +98,10 @@ struct sc_slot { /* 128 bytes */
 
 struct sc_info { /* 32 bytes */
     UInt state;
-    UInt slot;    /* who holds or submitted it */
-    ULong words;  /* words in use */
-    ULong order;  /* from header.next_order; (ULong)-1 until it is drawn */
-    ULong stamp;  /* as run: time stamp of the run that its first word belongs to */
+    UInt slot;   /* who holds or submitted it */
+    ULong words; /* words in use */
+    ULong order; /* from header.next_order; (ULong)-1 until it is drawn */
+    ULong stamp; /* as run: time stamp of the run that its first word belongs to */
 };
 
 /* Words of a buffer. The top byte is the tag; no record crosses the end of a buffer.

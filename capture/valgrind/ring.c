@@ -36,7 +36,8 @@ static HChar *buffers;
 static void refuse(const HChar *found, const HChar *path)
 {
     VG_(fmsg)("switchcost: found %s in the ring '%s', need the one that `switchcost trace` makes; "
-              "start the program with `switchcost trace -- COMMAND`\n", found, path);
+              "start the program with `switchcost trace -- COMMAND`\n",
+              found, path);
     VG_(exit)(1);
 }
 
@@ -71,7 +72,8 @@ void ring_open(const HChar *path)
 
     if (sr_isError(opened)) {
         VG_(fmsg)("switchcost: found no readable ring at '%s' (error %lu), need the one that `switchcost trace` makes; "
-                  "start the program with `switchcost trace -- COMMAND`\n", path, sr_Err(opened));
+                  "start the program with `switchcost trace -- COMMAND`\n",
+                  path, sr_Err(opened));
         VG_(exit)(1);
     }
     fd = sr_Res(opened);
@@ -131,8 +133,7 @@ static Bool is_orphan(void)
 {
     UInt controller = ring->controller_pid;
 
-    return controller != 0
-        && (kernel_call(KERNEL_KILL, controller, 0, 0, 0) == -KERNEL_ESRCH || is_zombie(controller));
+    return controller != 0 && (kernel_call(KERNEL_KILL, controller, 0, 0, 0) == -KERNEL_ESRCH || is_zombie(controller));
 }
 
 /* Nobody would ever grant this process anything: it ends here, without a word to its own handlers. */
@@ -146,7 +147,9 @@ void ring_check_alive(void)
 void ring_sleep(UInt *futex, UInt value)
 {
     ULong limit_nanoseconds = (1 + (ULong)ring->slots_used / MANY_TASKS) * SLEEP_NANOSECONDS;
-    struct { Long seconds, nanoseconds; } limit = { limit_nanoseconds / SECOND, limit_nanoseconds % SECOND };
+    struct {
+        Long seconds, nanoseconds;
+    } limit = { limit_nanoseconds / SECOND, limit_nanoseconds % SECOND };
 
     kernel_call(KERNEL_FUTEX, (Addr)futex, KERNEL_FUTEX_WAIT, value, (Addr)&limit);
     ring_check_alive();
@@ -176,7 +179,8 @@ static Bool claim(struct sc_slot *slot)
     UInt expected = SC_FREE;
 
     return __atomic_load_n(&slot->state, __ATOMIC_RELAXED) == SC_FREE
-        && __atomic_compare_exchange_n(&slot->state, &expected, SC_CLAIMED, False, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+           && __atomic_compare_exchange_n(&slot->state, &expected, SC_CLAIMED, False, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_SEQ_CST);
 }
 
 /* The calling thread is whom the slot was claimed for. */
@@ -192,8 +196,9 @@ static void count_slot(UInt index)
 {
     UInt used = __atomic_load_n(&ring->slots_used, __ATOMIC_SEQ_CST);
 
-    while (used <= index
-           && !__atomic_compare_exchange_n(&ring->slots_used, &used, index + 1, False, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    while (
+        used <= index
+        && !__atomic_compare_exchange_n(&ring->slots_used, &used, index + 1, False, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         ;
 }
 

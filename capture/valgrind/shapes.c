@@ -48,7 +48,7 @@ static UInt definition(const struct shape *shape, ULong *words)
         const struct block *block = &shape->block[index];
         *word++ = block->address;
         *word++ = block->bytes | (ULong)block->instructions << 16 | (ULong)block->first_bytes << 32
-                | (ULong)block->references << 48;
+                  | (ULong)block->references << 48;
     }
     for (index = 0; index < shape->references; index++)
         *word++ = shape->reference[index];
@@ -75,8 +75,8 @@ static Word differ(const void *left, const void *right)
 {
     const struct known *one = left, *other = right;
 
-    return one->blocks != other->blocks || one->count != other->count ||
-           VG_(memcmp)(one->words, other->words, one->count * sizeof(ULong)) != 0;
+    return one->blocks != other->blocks || one->count != other->count
+           || VG_(memcmp)(one->words, other->words, one->count * sizeof(ULong)) != 0;
 }
 
 static void publish(const struct known *known)

@@ -26,11 +26,11 @@
 /* VEX/priv/main_globals.h, ir_opt.h and guest_generic_bb_to_IR.h */
 extern VexControl vex_control;
 extern void concatenate_irsbs(IRSB *to, IRSB *from);
-#define TRANSLATE(name) \
+#define TRANSLATE(name)                                                                                                \
     IRSB *name(VexGuestExtents *extents, UInt *checked_extents, UInt *instructions, UShort *jumps, UShort *conditions, \
-               VexRegisterUpdates *registers, void *closure, void *disassemble, const UChar *code, Addr address, \
-               Bool (*may_chase)(void *, Addr), VexEndness endness, Bool is_sigill_told, VexArch arch, \
-               const VexArchInfo *arch_info, const VexAbiInfo *abi, IRType word, void *needs_check, void *preamble, \
+               VexRegisterUpdates *registers, void *closure, void *disassemble, const UChar *code, Addr address,       \
+               Bool (*may_chase)(void *, Addr), VexEndness endness, Bool is_sigill_told, VexArch arch,                 \
+               const VexArchInfo *arch_info, const VexAbiInfo *abi, IRType word, void *needs_check, void *preamble,    \
                Int check_start_offset, Int check_length_offset, Int ip_offset, Int ip_bytes)
 TRANSLATE(__real_bb_to_IR);
 TRANSLATE(__wrap_bb_to_IR);
@@ -174,9 +174,8 @@ static Bool translate_part(struct request *request, Addr address, Int most, stru
                                   &part->conditions, &request->registers, request->closure, request->disassemble,
                                   request->code + (address - request->address), address, request->may_chase,
                                   request->endness, request->is_sigill_told, request->arch, request->arch_info,
-                                  request->abi, request->word, request->needs_check, NULL,
-                                  request->check_start_offset, request->check_length_offset, request->ip_offset,
-                                  request->ip_bytes);
+                                  request->abi, request->word, request->needs_check, NULL, request->check_start_offset,
+                                  request->check_length_offset, request->ip_offset, request->ip_bytes);
     vex_control.guest_max_insns = most_of_all;
     return part->block && part->checked_extents == 0;
 }
@@ -220,8 +219,9 @@ TRANSLATE(__wrap_bb_to_IR)
                                   word, needs_check, preamble, check_start_offset, check_length_offset, ip_offset,
                                   ip_bytes);
     struct request request = {
-        *registers, closure, disassemble, code, address, may_chase, endness, is_sigill_told, arch, arch_info, abi, word,
-        needs_check, check_start_offset, check_length_offset, ip_offset, ip_bytes,
+        *registers,          closure,   disassemble, code, address, may_chase,   endness,
+        is_sigill_told,      arch,      arch_info,   abi,  word,    needs_check, check_start_offset,
+        check_length_offset, ip_offset, ip_bytes,
     };
     struct part more;
     Addr part = address;

@@ -19,8 +19,8 @@
 
 #include "protocol.h"
 
-#define NO_SLOT ((UInt)-1)
-#define NO_BUFFER ((ULong)-1)
+#define NO_SLOT ((UInt) - 1)
+#define NO_BUFFER ((ULong) - 1)
 
 /* A client thread of this process, by Valgrind's thread id. */
 struct task {
@@ -36,7 +36,7 @@ struct task {
     Bool has_left;      /* it gave the CPU up for that system call */
     Bool has_ended;     /* without the CPU: whoever has it must say so */
     UInt syscall;
-    UInt promised_slot; /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
+    UInt promised_slot;  /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
     Bool has_lost_birth; /* as run: the task of that slot could not be made */
 };
 
@@ -181,20 +181,30 @@ void liveness_learn(Addr address, const IRSB *code);
 void liveness_clean(IRSB *block);
 #else
 /* All that an exit must leave behind is done before it, taken or not. */
-static inline void exits_forget(void) {}
+static inline void exits_forget(void)
+{
+}
 static inline Addr exits_add(Addr target, const struct departure *departure)
 {
     (void)target, (void)departure;
     return 0;
 }
-static inline void liveness_forget(void) {}
+static inline void liveness_forget(void)
+{
+}
 static inline Bool liveness_wants(Addr address)
 {
     (void)address;
     return False;
 }
-static inline void liveness_learn(Addr address, const IRSB *code) { (void)address, (void)code; }
-static inline void liveness_clean(IRSB *block) { (void)block; }
+static inline void liveness_learn(Addr address, const IRSB *code)
+{
+    (void)address, (void)code;
+}
+static inline void liveness_clean(IRSB *block)
+{
+    (void)block;
+}
 #endif
 
 /* hot.c */

@@ -16,18 +16,61 @@ extern void VG_(poll_signals)(ThreadId tid);
 static Bool is_quick(UInt number)
 {
     switch (number) {
-    case __NR_brk: case __NR_mmap: case __NR_munmap: case __NR_mprotect: case __NR_mremap: case __NR_madvise:
-    case __NR_stat: case __NR_fstat: case __NR_lstat: case __NR_newfstatat: case __NR_statx:
-    case __NR_lseek: case __NR_access: case __NR_faccessat: case __NR_readlink: case __NR_readlinkat:
-    case __NR_getcwd: case __NR_getdents: case __NR_getdents64: case __NR_dup:
-    case __NR_getpid: case __NR_gettid: case __NR_getppid: case __NR_getpgrp: case __NR_getpgid: case __NR_getsid:
-    case __NR_getuid: case __NR_geteuid: case __NR_getgid: case __NR_getegid: case __NR_getgroups:
-    case __NR_uname: case __NR_sysinfo: case __NR_umask: case __NR_times: case __NR_time: case __NR_getcpu:
-    case __NR_clock_gettime: case __NR_clock_getres: case __NR_gettimeofday:
-    case __NR_getrlimit: case __NR_prlimit64: case __NR_getrusage: case __NR_getrandom:
-    case __NR_arch_prctl: case __NR_set_tid_address: case __NR_set_robust_list: case __NR_rseq:
-    case __NR_rt_sigaction: case __NR_rt_sigprocmask: case __NR_rt_sigreturn: case __NR_sigaltstack:
-    case __NR_sched_getaffinity: case __NR_sched_getparam: case __NR_sched_getscheduler:
+    case __NR_brk:
+    case __NR_mmap:
+    case __NR_munmap:
+    case __NR_mprotect:
+    case __NR_mremap:
+    case __NR_madvise:
+    case __NR_stat:
+    case __NR_fstat:
+    case __NR_lstat:
+    case __NR_newfstatat:
+    case __NR_statx:
+    case __NR_lseek:
+    case __NR_access:
+    case __NR_faccessat:
+    case __NR_readlink:
+    case __NR_readlinkat:
+    case __NR_getcwd:
+    case __NR_getdents:
+    case __NR_getdents64:
+    case __NR_dup:
+    case __NR_getpid:
+    case __NR_gettid:
+    case __NR_getppid:
+    case __NR_getpgrp:
+    case __NR_getpgid:
+    case __NR_getsid:
+    case __NR_getuid:
+    case __NR_geteuid:
+    case __NR_getgid:
+    case __NR_getegid:
+    case __NR_getgroups:
+    case __NR_uname:
+    case __NR_sysinfo:
+    case __NR_umask:
+    case __NR_times:
+    case __NR_time:
+    case __NR_getcpu:
+    case __NR_clock_gettime:
+    case __NR_clock_getres:
+    case __NR_gettimeofday:
+    case __NR_getrlimit:
+    case __NR_prlimit64:
+    case __NR_getrusage:
+    case __NR_getrandom:
+    case __NR_arch_prctl:
+    case __NR_set_tid_address:
+    case __NR_set_robust_list:
+    case __NR_rseq:
+    case __NR_rt_sigaction:
+    case __NR_rt_sigprocmask:
+    case __NR_rt_sigreturn:
+    case __NR_sigaltstack:
+    case __NR_sched_getaffinity:
+    case __NR_sched_getparam:
+    case __NR_sched_getscheduler:
         return True;
     default:
         return False;
@@ -47,9 +90,13 @@ static Bool will_handle_faults(const UWord *arguments)
     const UWord *action = (const UWord *)arguments[1];
 
     switch (arguments[0]) {
-    case VKI_SIGSEGV: case VKI_SIGBUS: case VKI_SIGFPE: case VKI_SIGILL: case VKI_SIGTRAP:
-        return VG_(am_is_valid_for_client)((Addr)action, sizeof *action, VKI_PROT_READ)
-            && *action != (UWord)VKI_SIG_DFL && *action != (UWord)VKI_SIG_IGN;
+    case VKI_SIGSEGV:
+    case VKI_SIGBUS:
+    case VKI_SIGFPE:
+    case VKI_SIGILL:
+    case VKI_SIGTRAP:
+        return VG_(am_is_valid_for_client)((Addr)action, sizeof *action, VKI_PROT_READ) && *action != (UWord)VKI_SIG_DFL
+               && *action != (UWord)VKI_SIG_IGN;
     default:
         return False;
     }

@@ -8,7 +8,7 @@
 
 static __always_inline __u64 key_of(__u32 entry, enum reason reason)
 {
-	return (__u64)reason << 32 | entry;
+    return (__u64)reason << 32 | entry;
 }
 
 // The index of a cause in the table of its task; mostly it is the last one again, or found at once. Where the table is full, the least
@@ -17,38 +17,38 @@ static __always_inline __u64 key_of(__u32 entry, enum reason reason)
 // each of its ends, which took a third of a second.
 __noinline __u32 cause_of(struct task *t, __u64 key, struct control *c)
 {
-	if (!t || !c)
-		return CAUSES;
-	if (t->cause < CAUSES && t->causes[t->cause].key == key)
-		return t->cause;
+    if (!t || !c)
+        return CAUSES;
+    if (t->cause < CAUSES && t->causes[t->cause].key == key)
+        return t->cause;
 #pragma unroll
-	for (__u32 at = 0; at < CAUSES - 1; at++) {
-		if (t->causes[at].key == key)
-			return at;
-		if (!t->causes[at].key) {
-			t->causes[at].key = key;
-			return at;
-		}
-	}
-	// Without branches, each of which would have the verifier look at all that follows once more.
-	__u64 fewest = t->causes[0].switches;
-	__u32 least = 0;
+    for (__u32 at = 0; at < CAUSES - 1; at++) {
+        if (t->causes[at].key == key)
+            return at;
+        if (!t->causes[at].key) {
+            t->causes[at].key = key;
+            return at;
+        }
+    }
+    // Without branches, each of which would have the verifier look at all that follows once more.
+    __u64 fewest = t->causes[0].switches;
+    __u32 least = 0;
 #pragma unroll
-	for (__u32 at = 1; at < CAUSES - 1; at++) {
-		__s64 is_less = (__s64)(t->causes[at].switches - fewest) >> 63;
-		asm volatile("" : "+r"(is_less));
-		fewest += (t->causes[at].switches - fewest) & is_less;
-		least += (at - least) & is_less;
-	}
-	asm volatile("" : "+r"(least));
-	if (least >= CAUSES)
-		return CAUSES;
-	struct cause *rest = &t->causes[CAUSES - 1], *leaves = &t->causes[least];
-	rest->key = key_of(ENTRY_OTHER, REASON_BLOCKED);
-	rest->switches += fewest;
-	rest->off_ns += leaves->off_ns;
-	rest->wait_ns += leaves->wait_ns;
-	__sync_fetch_and_add(&c->no_cause, fewest);
-	*leaves = (struct cause){ .key = key };
-	return least;
+    for (__u32 at = 1; at < CAUSES - 1; at++) {
+        __s64 is_less = (__s64)(t->causes[at].switches - fewest) >> 63;
+        asm volatile("" : "+r"(is_less));
+        fewest += (t->causes[at].switches - fewest) & is_less;
+        least += (at - least) & is_less;
+    }
+    asm volatile("" : "+r"(least));
+    if (least >= CAUSES)
+        return CAUSES;
+    struct cause *rest = &t->causes[CAUSES - 1], *leaves = &t->causes[least];
+    rest->key = key_of(ENTRY_OTHER, REASON_BLOCKED);
+    rest->switches += fewest;
+    rest->off_ns += leaves->off_ns;
+    rest->wait_ns += leaves->wait_ns;
+    __sync_fetch_and_add(&c->no_cause, fewest);
+    *leaves = (struct cause){ .key = key };
+    return least;
 }

@@ -10,37 +10,39 @@
 // A system call that was interrupted and is resumed under another number is the one that it was.
 static __always_inline __u32 of_call(struct task *t, __u32 entry)
 {
-	bool is_restart = entry == NR_RESTART || entry == (ENTRY_X32 | NR_RESTART) || entry == (ENTRY_COMPAT | NR_COMPAT_RESTART);
-	if (is_restart && t->call)
-		return t->call;
-	t->call = entry;
-	return entry;
+    bool is_restart = entry == NR_RESTART || entry == (ENTRY_X32 | NR_RESTART)
+                      || entry == (ENTRY_COMPAT | NR_COMPAT_RESTART);
+    if (is_restart && t->call)
+        return t->call;
+    t->call = entry;
+    return entry;
 }
 
 static __always_inline __u32 entry_of(struct task_struct *task, struct task *t)
 {
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-		return ENTRY_KERNEL;
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+        return ENTRY_KERNEL;
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 #if defined(__TARGET_ARCH_x86)
-	unsigned long number = regs->orig_ax, ip = regs->ip;
-	__u32 compat = task->thread_info.status & TS_COMPAT ? ENTRY_COMPAT : 0;
+    unsigned long number = regs->orig_ax, ip = regs->ip;
+    __u32 compat = task->thread_info.status & TS_COMPAT ? ENTRY_COMPAT : 0;
 #else
-	unsigned long number = (long)regs->syscallno, ip = regs->pc;
-	__u32 compat = task->thread_info.flags & TIF_32BIT ? ENTRY_COMPAT : 0;
+    unsigned long number = (long)regs->syscallno, ip = regs->pc;
+    __u32 compat = task->thread_info.flags & TIF_32BIT ? ENTRY_COMPAT : 0;
 #endif
-	if (number < ENTRY_COMPAT)
-		return of_call(t, number | compat);
+    if (number < ENTRY_COMPAT)
+        return of_call(t, number | compat);
 #if defined(__TARGET_ARCH_x86)
-	if (number - X32_BIT < ENTRY_COMPAT)
-		return of_call(t, (number - X32_BIT) | ENTRY_X32);
+    if (number - X32_BIT < ENTRY_COMPAT)
+        return of_call(t, (number - X32_BIT) | ENTRY_X32);
 #endif
-	return t->fault_ip && t->fault_ip == ip ? ENTRY_FAULT : ENTRY_INTERRUPT;
+    return t->fault_ip && t->fault_ip == ip ? ENTRY_FAULT : ENTRY_INTERRUPT;
 }
 
 static __always_inline bool is_yield(__u32 entry)
 {
-	return entry == NR_SCHED_YIELD || entry == (ENTRY_COMPAT | NR_COMPAT_SCHED_YIELD) || entry == (ENTRY_X32 | NR_SCHED_YIELD);
+    return entry == NR_SCHED_YIELD || entry == (ENTRY_COMPAT | NR_COMPAT_SCHED_YIELD)
+           || entry == (ENTRY_X32 | NR_SCHED_YIELD);
 }
 
 #if defined(__TARGET_ARCH_x86)
@@ -62,13 +64,13 @@ static __always_inline bool is_yield(__u32 entry)
 // has the highest bit set (musl, and what the kernel itself defines for such words); all bits are set in one by which a thread parks.
 static __always_inline __u32 futex_waits_for(struct task_struct *task)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 command = ARGUMENT(regs, si, 1) & ~FUTEX_FLAGS, word = ARGUMENT(regs, dx, 2);
-	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
-		return ENTRY_FUTEX_LOCK;
-	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
-		return FUTEX;
-	if (ARGUMENT(regs, r10, 3))
-		return ENTRY_FUTEX_TIMED;
-	return word == 2 || (word & FUTEX_WAITERS && word != ~0u) ? ENTRY_FUTEX_LOCK : FUTEX;
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    __u32 command = ARGUMENT(regs, si, 1) & ~FUTEX_FLAGS, word = ARGUMENT(regs, dx, 2);
+    if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
+        return ENTRY_FUTEX_LOCK;
+    if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+        return FUTEX;
+    if (ARGUMENT(regs, r10, 3))
+        return ENTRY_FUTEX_TIMED;
+    return word == 2 || (word & FUTEX_WAITERS && word != ~0u) ? ENTRY_FUTEX_LOCK : FUTEX;
 }

@@ -10,30 +10,30 @@
 // kernel, 0x10 has ended, 0x100 could have run on.
 static __always_inline void fill(struct thread *thread, struct task_struct *task, bool was_preempted)
 {
-	__u32 state = state_of(task);
-	thread->pid = task->pid;
-	thread->tgid = task->tgid;
-	thread->priority = task->prio;
-	// Which has no letter for these, and calls them uninterruptible.
-	if (state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
-		state = TASK_UNINTERRUPTIBLE;
-	thread->state = was_preempted ? 0x100 : state & TASK_DEAD ? 0x10 : state == TASK_IDLE ? 0x80 : state & 0x7f;
-	bpf_probe_read_kernel_str(thread->name, sizeof(thread->name), task->comm);
+    __u32 state = state_of(task);
+    thread->pid = task->pid;
+    thread->tgid = task->tgid;
+    thread->priority = task->prio;
+    // Which has no letter for these, and calls them uninterruptible.
+    if (state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
+        state = TASK_UNINTERRUPTIBLE;
+    thread->state = was_preempted ? 0x100 : state & TASK_DEAD ? 0x10 : state == TASK_IDLE ? 0x80 : state & 0x7f;
+    bpf_probe_read_kernel_str(thread->name, sizeof(thread->name), task->comm);
 }
 
-static __always_inline void stream(struct task_struct *from, struct task_struct *to, __u64 now, __u32 cpu, bool is_wakeup,
-				   bool was_preempted, struct control *c)
+static __always_inline void stream(struct task_struct *from, struct task_struct *to, __u64 now, __u32 cpu,
+                                   bool is_wakeup, bool was_preempted, struct control *c)
 {
-	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-	if (!event) {
-		__sync_fetch_and_add(&c->no_event, 1);
-		return;
-	}
-	event->at = now;
-	event->cpu = cpu;
-	event->is_wakeup = is_wakeup;
-	fill(&event->from, from, was_preempted);
-	fill(&event->to, to, false);
-	// The observer looks several times a second by itself.
-	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+    struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+    if (!event) {
+        __sync_fetch_and_add(&c->no_event, 1);
+        return;
+    }
+    event->at = now;
+    event->cpu = cpu;
+    event->is_wakeup = is_wakeup;
+    fill(&event->from, from, was_preempted);
+    fill(&event->to, to, false);
+    // The observer looks several times a second by itself.
+    bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }

@@ -31,11 +31,11 @@
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long dx, si, orig_ax, ip, r10;
+    unsigned long dx, si, orig_ax, ip, r10;
 #elif defined(__TARGET_ARCH_arm64)
-	__u64 regs[31];
-	__s32 syscallno;
-	__u64 pc;
+    __u64 regs[31];
+    __s32 syscallno;
+    __u64 pc;
 #endif
 } OF_THE_KERNEL;
 
@@ -46,14 +46,14 @@ struct pt_regs {
 #define NR_SCHED_YIELD 24
 #define NR_RESTART 219
 struct thread_info {
-	__u32 status;
+    __u32 status;
 } OF_THE_KERNEL;
 #elif defined(__TARGET_ARCH_arm64)
 #define TIF_32BIT (1 << 22)
 #define NR_SCHED_YIELD 124
 #define NR_RESTART 128
 struct thread_info {
-	unsigned long flags;
+    unsigned long flags;
 } OF_THE_KERNEL;
 #endif
 // The same number on i386 and arm.
@@ -61,60 +61,60 @@ struct thread_info {
 #define NR_COMPAT_RESTART 0
 
 struct rt_rq {
-	int rt_throttled;
+    int rt_throttled;
 } OF_THE_KERNEL;
 
 struct cfs_rq {
-	int throttle_count;
+    int throttle_count;
 } OF_THE_KERNEL;
 
 struct sched_entity {
-	__u64 sum_exec_runtime, slice;
-	struct cfs_rq *cfs_rq;
+    __u64 sum_exec_runtime, slice;
+    struct cfs_rq *cfs_rq;
 } OF_THE_KERNEL;
 
 struct sched_rt_entity {
-	struct rt_rq *rt_rq;
+    struct rt_rq *rt_rq;
 } OF_THE_KERNEL;
 
 struct sched_dl_entity {
-	unsigned int dl_throttled : 1;
+    unsigned int dl_throttled : 1;
 } OF_THE_KERNEL;
 
 struct sched_info {
-	unsigned long long run_delay, last_arrival, last_queued;
+    unsigned long long run_delay, last_arrival, last_queued;
 } OF_THE_KERNEL;
 
 struct task_struct {
-	struct thread_info thread_info;
-	int pid, tgid;
-	unsigned int flags;
-	unsigned int __state;
-	int prio;
-	unsigned long nvcsw, jobctl;
-	bool throttled;
-	struct task_struct *group_leader;
-	struct sched_entity se;
-	struct sched_rt_entity rt;
-	struct sched_dl_entity dl;
-	struct sched_info sched_info;
-	char comm[16];
+    struct thread_info thread_info;
+    int pid, tgid;
+    unsigned int flags;
+    unsigned int __state;
+    int prio;
+    unsigned long nvcsw, jobctl;
+    bool throttled;
+    struct task_struct *group_leader;
+    struct sched_entity se;
+    struct sched_rt_entity rt;
+    struct sched_dl_entity dl;
+    struct sched_info sched_info;
+    char comm[16];
 } OF_THE_KERNEL;
 
 // Before Linux 5.14.
 struct task_struct___before_5_14 {
-	long state;
+    long state;
 } OF_THE_KERNEL;
 
 static __always_inline __u32 state_of(struct task_struct *task)
 {
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+    if (bpf_core_field_exists(task->__state))
+        return task->__state;
+    return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
 }
 
 // How long it has waited for CPUs so far, as the kernel counts it when a task has got one.
 static __always_inline __u64 run_delay(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+    return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
 }

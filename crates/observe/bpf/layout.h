@@ -18,155 +18,155 @@
 
 // Why a task left its CPU. The kernel's own counters decide between voluntary and not.
 enum reason {
-	// It sleeps until somebody wakes it.
-	REASON_BLOCKED = 1,	   // it waits for something
-	REASON_STOPPED,		   // by a signal
-	REASON_TRACED,		   // for its debugger
-	REASON_FROZEN,		   // with its control group, or for a suspend of the machine
-	// It could have run on.
-	REASON_YIELDED,		   // it called sched_yield
-	REASON_PREEMPTED_BY_WOKEN, // by a task that was woken while it ran
-	REASON_PREEMPTED_BY_QUEUED,// by one that had been waiting since before, whose turn came though the slice was not over
-	REASON_SLICE_ENDED,	   // the same, and its time slice was over
-	REASON_THROTTLED,	   // its CPU time is used up: a quota, or that of SCHED_DEADLINE
-	REASON_ENDED,		   // its last switch
+    // It sleeps until somebody wakes it.
+    REASON_BLOCKED = 1, // it waits for something
+    REASON_STOPPED,     // by a signal
+    REASON_TRACED,      // for its debugger
+    REASON_FROZEN,      // with its control group, or for a suspend of the machine
+    // It could have run on.
+    REASON_YIELDED,            // it called sched_yield
+    REASON_PREEMPTED_BY_WOKEN, // by a task that was woken while it ran
+    REASON_PREEMPTED_BY_QUEUED, // by one that had been waiting since before, whose turn came though the slice was not over
+    REASON_SLICE_ENDED,         // the same, and its time slice was over
+    REASON_THROTTLED,           // its CPU time is used up: a quota, or that of SCHED_DEADLINE
+    REASON_ENDED,               // its last switch
 };
 
 // Where in the kernel it was: the number of the system call, with a bit for the ABI, or one of these.
 enum entry {
-	ENTRY_COMPAT = 0x0800,
-	ENTRY_FAULT = 0x1000,
-	ENTRY_INTERRUPT,
-	ENTRY_KERNEL,
-	ENTRY_OTHER,
-	ENTRY_FUTEX_LOCK,  // in the system call futex, for a lock
-	ENTRY_FUTEX_TIMED, // the same, for a time at most
-	ENTRY_X32 = 0x2000,
+    ENTRY_COMPAT = 0x0800,
+    ENTRY_FAULT = 0x1000,
+    ENTRY_INTERRUPT,
+    ENTRY_KERNEL,
+    ENTRY_OTHER,
+    ENTRY_FUTEX_LOCK,  // in the system call futex, for a lock
+    ENTRY_FUTEX_TIMED, // the same, for a time at most
+    ENTRY_X32 = 0x2000,
 };
 
 enum task_state {
-	TASK_FREE,
-	TASK_IN_USE,
-	TASK_ENDED,
+    TASK_FREE,
+    TASK_IN_USE,
+    TASK_ENDED,
 };
 
 // Numbers of processes that are none.
 enum process {
-	PROCESS_NONE = 0,
-	PROCESS_KERNEL = -1, // all threads of the kernel
-	// What a task waited for that was behind no process.
-	PROCESS_NOBODY = -2,	// no task ran
-	PROCESS_MOVED = -3,	// in the queue of another CPU, before it was moved
-	PROCESS_OTHERS = -4,	// behind others that are not remembered
+    PROCESS_NONE = 0,
+    PROCESS_KERNEL = -1, // all threads of the kernel
+    // What a task waited for that was behind no process.
+    PROCESS_NOBODY = -2, // no task ran
+    PROCESS_MOVED = -3,  // in the queue of another CPU, before it was moved
+    PROCESS_OTHERS = -4, // behind others that are not remembered
 };
 
 // What a number among the targets stands for; both bits may be set.
 enum target {
-	TARGET_PROCESS = 1, // with all its threads
-	TARGET_THREAD = 2,
+    TARGET_PROCESS = 1, // with all its threads
+    TARGET_THREAD = 2,
 };
 
 struct cause {
-	union {
-		struct {
-			enum entry entry;
-			enum reason reason; // 0 if this one is free
-		};
-		__u64 key; // both
-	};
-	__u64 switches, off_ns, wait_ns;
+    union {
+        struct {
+            enum entry entry;
+            enum reason reason; // 0 if this one is free
+        };
+        __u64 key; // both
+    };
+    __u64 switches, off_ns, wait_ns;
 };
 
 // What another process did to a task.
 struct neighbour {
-	enum process process;
-	__u32 unused;
-	__u64 ran_ns, runs, preempted, woke, kept_waiting_ns, kept_waiting;
-	char name[16];
+    enum process process;
+    __u32 unused;
+    __u64 ran_ns, runs, preempted, woke, kept_waiting_ns, kept_waiting;
+    char name[16];
 };
 
 // A run of a task on a CPU.
 struct run {
-	__u64 end, ns;
-	enum process process;
-	__u32 unused;
-	char name[16]; // of the process
+    __u64 end, ns;
+    enum process process;
+    __u32 unused;
+    char name[16]; // of the process
 };
 
 // A wait for a CPU that is among the longest.
 struct wait {
-	__u64 since, ns;
-	__u64 behind_ns; // most of it behind one
-	__u32 pid, tgid;
-	enum process behind;
-	__u32 unused;
-	char name[16], behind_name[16];
+    __u64 since, ns;
+    __u64 behind_ns; // most of it behind one
+    __u32 pid, tgid;
+    enum process behind;
+    __u32 unused;
+    char name[16], behind_name[16];
 };
 
 struct task {
-	__u32 pid, tgid;
-	__u32 flags; // of the kernel
-	enum task_state state;
-	char name[16];
-	__u64 on_since, off_since, last_off;
-	__u64 voluntary, involuntary, voluntary_seen, delay_seen;
-	__u64 run_ns, off_ns, wait_ns, others_ns;
-	__u64 slice_began; // what the kernel had counted of its run time then
-	__u64 busy_then; // of its CPU as it left; where counts are enough, the kernel's own count of its run time
-	__u64 moved[3]; // to another thread of the core, below the same cache, further
-	__u64 fault_ip;
-	__u32 cpu, cause;
-	enum entry call; // the last system call in which it left its CPU
-	__u32 unused;
-	__u64 moved_ns; // waited on other CPUs since it left the last one
-	__u64 wait_nobody_ns, wait_throttled_ns, wait_moved_ns, wait_others_ns; // of `wait_ns`, what was behind no process
-	struct cause causes[CAUSES];
-	struct neighbour neighbours[NEIGHBOURS]; // the first ones; the others are in `pairs`
-	__u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS];
+    __u32 pid, tgid;
+    __u32 flags; // of the kernel
+    enum task_state state;
+    char name[16];
+    __u64 on_since, off_since, last_off;
+    __u64 voluntary, involuntary, voluntary_seen, delay_seen;
+    __u64 run_ns, off_ns, wait_ns, others_ns;
+    __u64 slice_began; // what the kernel had counted of its run time then
+    __u64 busy_then;   // of its CPU as it left; where counts are enough, the kernel's own count of its run time
+    __u64 moved[3];    // to another thread of the core, below the same cache, further
+    __u64 fault_ip;
+    __u32 cpu, cause;
+    enum entry call; // the last system call in which it left its CPU
+    __u32 unused;
+    __u64 moved_ns; // waited on other CPUs since it left the last one
+    __u64 wait_nobody_ns, wait_throttled_ns, wait_moved_ns, wait_others_ns; // of `wait_ns`, what was behind no process
+    struct cause causes[CAUSES];
+    struct neighbour neighbours[NEIGHBOURS]; // the first ones; the others are in `pairs`
+    __u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS];
 };
 
 struct cpu {
-	__u32 core, cache; // who share them have the same number, which the observer sets
-	__u64 since, switches, busy_ns, idle_ns;
-	__u32 last_pid, last_place; // the last observed task that ran here
-	__u32 running_pid, running_place; // the task that runs here; place 0 if it is not observed
-	__u32 newest; // of `runs`
-	__u32 shortest; // of `longest`
-	__u64 long_ns; // that of it
-	struct run runs[RUNS]; // the last ones
-	struct wait longest[LONGEST]; // of tasks that got this CPU after it
-	__u64 unused[3]; // CPUs share no line
+    __u32 core, cache; // who share them have the same number, which the observer sets
+    __u64 since, switches, busy_ns, idle_ns;
+    __u32 last_pid, last_place;       // the last observed task that ran here
+    __u32 running_pid, running_place; // the task that runs here; place 0 if it is not observed
+    __u32 newest;                     // of `runs`
+    __u32 shortest;                   // of `longest`
+    __u64 long_ns;                    // that of it
+    struct run runs[RUNS];            // the last ones
+    struct wait longest[LONGEST];     // of tasks that got this CPU after it
+    __u64 unused[3];                  // CPUs share no line
 };
 
 // A CPU inside the scheduler, and how long it was there each time that an observed task left it or came to it.
 struct in_scheduler {
-	__u64 entered, own; // own: what this program took meanwhile; 0 where no observed task had to do with it
-	__u64 ns, unused;
-	__u32 times[BUCKETS];
+    __u64 entered, own; // own: what this program took meanwhile; 0 where no observed task had to do with it
+    __u64 ns, unused;
+    __u32 times[BUCKETS];
 };
 
 struct control {
-	__u64 generation; // counts the changes of `targets`
-	__u64 all;	  // every task is observed
-	__u64 no_room, no_cause, no_pair, no_event;
+    __u64 generation; // counts the changes of `targets`
+    __u64 all;        // every task is observed
+    __u64 no_room, no_cause, no_pair, no_event;
 };
 
 struct pair {
-	__u32 observed, other;
+    __u32 observed, other;
 };
 
 struct thread {
-	__u32 pid, tgid;
-	__s32 priority;
-	__u32 state; // as the kernel's own event of a switch has it
-	char name[16];
+    __u32 pid, tgid;
+    __s32 priority;
+    __u32 state; // as the kernel's own event of a switch has it
+    char name[16];
 };
 
 // A switch or a wake-up, where they are streamed.
 struct event {
-	__u64 at;
-	__u32 cpu, is_wakeup;
-	struct thread from, to;
+    __u64 at;
+    __u32 cpu, is_wakeup;
+    struct thread from, to;
 };
 
 // No map has it as its value, and the type information of the object only what something has.

@@ -8,55 +8,55 @@
 #include "layout.h"
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, TASKS);
-	__type(key, __u32);
-	__type(value, struct task);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, TASKS);
+    __type(key, __u32);
+    __type(value, struct task);
 } tasks SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CPUS);
-	__type(key, __u32);
-	__type(value, struct cpu);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, CPUS);
+    __type(key, __u32);
+    __type(value, struct cpu);
 } cpus SEC(".maps");
 
 // One entry where it is not wanted.
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CPUS);
-	__type(key, __u32);
-	__type(value, struct in_scheduler);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, CPUS);
+    __type(key, __u32);
+    __type(value, struct in_scheduler);
 } in_scheduler SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct control);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct control);
 } control SEC(".maps");
 
 // Places in `tasks` that are free.
 struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, TASKS);
-	__type(value, __u32);
+    __uint(type, BPF_MAP_TYPE_QUEUE);
+    __uint(max_entries, TASKS);
+    __type(value, __u32);
 } places SEC(".maps");
 
 // Places in `tasks` whose task is gone.
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 18);
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 18);
 } ended SEC(".maps");
 
 // Switches and wake-ups, one by one; as small as can be where they are not wanted.
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 24);
 } events SEC(".maps");
 
 // Set before the program is loaded, so that what is not wanted is not in it.
@@ -69,41 +69,41 @@ const volatile __u8 counts_only = 0;
 
 // Processes and threads to be observed, by their numbers, besides what those start that are.
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, enum target);
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 16384);
+    __type(key, __u32);
+    __type(value, enum target);
 } targets SEC(".maps");
 
 // What other processes did to an observed one, beyond what its tasks remember themselves.
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct pair);
-	__type(value, struct neighbour);
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 8192);
+    __type(key, struct pair);
+    __type(value, struct neighbour);
 } pairs SEC(".maps");
 
 // Kept with each task by the kernel, and freed with it.
 struct ref {
-	__u32 place, generation;
+    __u32 place, generation;
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct ref);
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct ref);
 } refs SEC(".maps");
 
 static const __u32 FIRST = 0;
 
 static __always_inline struct control *controls(void)
 {
-	return bpf_map_lookup_elem(&control, &FIRST);
+    return bpf_map_lookup_elem(&control, &FIRST);
 }
 
 static __always_inline struct task *place_of(struct ref *ref)
 {
-	__u32 place = ref ? ref->place : 0;
-	return place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
+    __u32 place = ref ? ref->place : 0;
+    return place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
 }

@@ -8,48 +8,48 @@
 
 // Another process, and where its name is: with a task of it, or with a run.
 struct other {
-	__u32 process;
-	struct task_struct *task;
-	struct run *run;
+    __u32 process;
+    struct task_struct *task;
+    struct run *run;
 };
 
 static __always_inline __u32 process_of(struct task_struct *task)
 {
-	return task->flags & PF_KTHREAD ? PROCESS_KERNEL : task->tgid;
+    return task->flags & PF_KTHREAD ? PROCESS_KERNEL : task->tgid;
 }
 
 static __always_inline struct other of_task(struct task_struct *task)
 {
-	return (struct other){ process_of(task), task, NULL };
+    return (struct other){ process_of(task), task, NULL };
 }
 
 static __always_inline void name_it(struct neighbour *n, struct other other)
 {
-	bpf_probe_read_kernel_str(n->name, sizeof(n->name), other.run ? other.run->name : other.task->group_leader->comm);
+    bpf_probe_read_kernel_str(n->name, sizeof(n->name), other.run ? other.run->name : other.task->group_leader->comm);
 }
 
 // Where nothing has room any more, the lightest of the task's own neighbours makes it: so who is there most is told, and what is lost
 // is little. A wake-up that another CPU counts meanwhile may be the new one's.
 static __always_inline struct neighbour *instead_of_the_lightest(struct task *t, struct other other, struct control *c)
 {
-	struct neighbour *lightest = &t->neighbours[0];
-	__u64 fewest = ~0ull;
+    struct neighbour *lightest = &t->neighbours[0];
+    __u64 fewest = ~0ull;
 #pragma unroll
-	for (__u32 at = 0; at < NEIGHBOURS; at++) {
-		struct neighbour *n = &t->neighbours[at];
-		__u64 events = n->runs + n->preempted + n->woke + n->kept_waiting;
-		if (events < fewest) {
-			fewest = events;
-			lightest = n;
-		}
-	}
-	__sync_fetch_and_add(&c->no_pair, fewest);
-	t->wait_others_ns += lightest->kept_waiting_ns;
-	lightest->process = other.process;
-	lightest->ran_ns = lightest->runs = lightest->preempted = lightest->woke = 0;
-	lightest->kept_waiting_ns = lightest->kept_waiting = 0;
-	name_it(lightest, other);
-	return lightest;
+    for (__u32 at = 0; at < NEIGHBOURS; at++) {
+        struct neighbour *n = &t->neighbours[at];
+        __u64 events = n->runs + n->preempted + n->woke + n->kept_waiting;
+        if (events < fewest) {
+            fewest = events;
+            lightest = n;
+        }
+    }
+    __sync_fetch_and_add(&c->no_pair, fewest);
+    t->wait_others_ns += lightest->kept_waiting_ns;
+    lightest->process = other.process;
+    lightest->ran_ns = lightest->runs = lightest->preempted = lightest->woke = 0;
+    lightest->kept_waiting_ns = lightest->kept_waiting = 0;
+    name_it(lightest, other);
+    return lightest;
 }
 
 // The other process's place in the task's own table, which mostly holds it: looking it up among all pairs takes several times as
@@ -57,22 +57,22 @@ static __always_inline struct neighbour *instead_of_the_lightest(struct task *t,
 static __always_inline struct neighbour *neighbour(struct task *t, struct other other, struct control *c)
 {
 #pragma unroll
-	for (__u32 at = 0; at < NEIGHBOURS; at++) {
-		struct neighbour *n = &t->neighbours[at];
-		if (n->process == other.process)
-			return n;
-		if (!n->process && !__sync_val_compare_and_swap(&n->process, 0, other.process)) {
-			name_it(n, other);
-			return n;
-		}
-	}
-	struct pair key = { t->tgid, other.process };
-	struct neighbour *found = bpf_map_lookup_elem(&pairs, &key);
-	if (found)
-		return found;
-	struct neighbour new = { .process = other.process };
-	name_it(&new, other);
-	bpf_map_update_elem(&pairs, &key, &new, BPF_NOEXIST);
-	found = bpf_map_lookup_elem(&pairs, &key);
-	return found ? found : instead_of_the_lightest(t, other, c);
+    for (__u32 at = 0; at < NEIGHBOURS; at++) {
+        struct neighbour *n = &t->neighbours[at];
+        if (n->process == other.process)
+            return n;
+        if (!n->process && !__sync_val_compare_and_swap(&n->process, 0, other.process)) {
+            name_it(n, other);
+            return n;
+        }
+    }
+    struct pair key = { t->tgid, other.process };
+    struct neighbour *found = bpf_map_lookup_elem(&pairs, &key);
+    if (found)
+        return found;
+    struct neighbour new = { .process = other.process };
+    name_it(&new, other);
+    bpf_map_update_elem(&pairs, &key, &new, BPF_NOEXIST);
+    found = bpf_map_lookup_elem(&pairs, &key);
+    return found ? found : instead_of_the_lightest(t, other, c);
 }

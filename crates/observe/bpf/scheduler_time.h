@@ -11,27 +11,27 @@
 SEC("tp_btf/sched_entry_tp")
 int BPF_PROG(on_scheduler_entry, bool preempt)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
-	if (inside) {
-		inside->own = 0;
-		inside->entered = bpf_ktime_get_ns();
-	}
-	return 0;
+    __u32 cpu = bpf_get_smp_processor_id();
+    struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
+    if (inside) {
+        inside->own = 0;
+        inside->entered = bpf_ktime_get_ns();
+    }
+    return 0;
 }
 
 // A new task does not come by here the first time that it runs.
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(on_scheduler_exit, bool is_switch)
 {
-	__u64 now = bpf_ktime_get_ns();
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
-	if (inside && inside->entered && inside->own) {
-		__u64 took = now - inside->entered - inside->own;
-		inside->ns += took;
-		count_in(inside->times, took);
-		inside->entered = 0;
-	}
-	return 0;
+    __u64 now = bpf_ktime_get_ns();
+    __u32 cpu = bpf_get_smp_processor_id();
+    struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
+    if (inside && inside->entered && inside->own) {
+        __u64 took = now - inside->entered - inside->own;
+        inside->ns += took;
+        count_in(inside->times, took);
+        inside->entered = 0;
+    }
+    return 0;
 }

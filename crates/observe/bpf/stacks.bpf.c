@@ -13,38 +13,38 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define DEPTH 127
 
 struct sample {
-	__u32 process, waits;
-	__u64 switches; // for so many it stands
-	__u64 depth;
-	char name[16];
-	__u64 frames[DEPTH]; // the innermost first
+    __u32 process, waits;
+    __u64 switches; // for so many it stands
+    __u64 depth;
+    char name[16];
+    __u64 frames[DEPTH]; // the innermost first
 };
 
 struct control {
-	__u64 every; // of so many switches one is sampled
-	__u64 all;   // every task is observed
-	__u64 lost;  // switches for whose samples there was no room
+    __u64 every; // of so many switches one is sampled
+    __u64 all;   // every task is observed
+    __u64 lost;  // switches for whose samples there was no room
 };
 
 _Static_assert(sizeof(struct sample) == 1056 && sizeof(struct control) == 24, "as in src/stacks/layout.rs");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct control);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct control);
 } control SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, __u32);
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 16384);
+    __type(key, __u32);
+    __type(value, __u32);
 } processes SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 20);
 } samples SEC(".maps");
 
 static const __u32 FIRST = 0;
@@ -52,28 +52,28 @@ static const __u32 FIRST = 0;
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	struct control *c = bpf_map_lookup_elem(&control, &FIRST);
-	if (!c || !prev->pid || prev->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-		return 0;
-	__u64 every = c->every;
-	if (every > 1 && bpf_get_prandom_u32() % every)
-		return 0;
-	__u32 process = prev->tgid;
-	if (!c->all && !bpf_map_lookup_elem(&processes, &process))
-		return 0;
-	struct sample *sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
-	if (!sample) {
-		__sync_fetch_and_add(&c->lost, every ? every : 1);
-		return 0;
-	}
-	sample->process = process;
-	sample->waits = !preempt && state_of(prev);
-	sample->switches = every ? every : 1;
-	bpf_probe_read_kernel_str(sample->name, sizeof(sample->name), prev->comm);
-	// One that has ended has no memory any more, and no stack.
-	long bytes = bpf_get_stack(ctx, sample->frames, sizeof(sample->frames), BPF_F_USER_STACK);
-	sample->depth = bytes > 0 ? bytes / sizeof(__u64) : 0;
-	// The observer looks several times a second by itself.
-	bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);
-	return 0;
+    struct control *c = bpf_map_lookup_elem(&control, &FIRST);
+    if (!c || !prev->pid || prev->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+        return 0;
+    __u64 every = c->every;
+    if (every > 1 && bpf_get_prandom_u32() % every)
+        return 0;
+    __u32 process = prev->tgid;
+    if (!c->all && !bpf_map_lookup_elem(&processes, &process))
+        return 0;
+    struct sample *sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
+    if (!sample) {
+        __sync_fetch_and_add(&c->lost, every ? every : 1);
+        return 0;
+    }
+    sample->process = process;
+    sample->waits = !preempt && state_of(prev);
+    sample->switches = every ? every : 1;
+    bpf_probe_read_kernel_str(sample->name, sizeof(sample->name), prev->comm);
+    // One that has ended has no memory any more, and no stack.
+    long bytes = bpf_get_stack(ctx, sample->frames, sizeof(sample->frames), BPF_F_USER_STACK);
+    sample->depth = bytes > 0 ? bytes / sizeof(__u64) : 0;
+    // The observer looks several times a second by itself.
+    bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);
+    return 0;
 }

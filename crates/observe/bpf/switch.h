@@ -13,119 +13,120 @@
 // Counts how long a task had waited to get here, for which it had left last time.
 static __always_inline void waited(struct task *t, struct cpu *on, struct task_struct *task, struct control *c)
 {
-	__u64 delay = run_delay(task), wait = delay - t->delay_seen;
-	// The kernel's clock for it is read a little earlier than ours.
-	if (!counts_only && wait > t->last_off)
-		wait = t->last_off;
-	t->delay_seen = delay;
-	if (t->cause >= CAUSES)
-		return;
-	t->wait_ns += wait;
-	t->causes[t->cause].wait_ns += wait;
-	if (counts_only)
-		return;
-	count_in(t->wait, wait);
-	if (t->causes[t->cause].reason == REASON_THROTTLED)
-		t->wait_throttled_ns += wait;
-	else if (wait && !was_behind_the_last(t, on, wait))
-		share_out(t, on, wait, c);
+    __u64 delay = run_delay(task), wait = delay - t->delay_seen;
+    // The kernel's clock for it is read a little earlier than ours.
+    if (!counts_only && wait > t->last_off)
+        wait = t->last_off;
+    t->delay_seen = delay;
+    if (t->cause >= CAUSES)
+        return;
+    t->wait_ns += wait;
+    t->causes[t->cause].wait_ns += wait;
+    if (counts_only)
+        return;
+    count_in(t->wait, wait);
+    if (t->causes[t->cause].reason == REASON_THROTTLED)
+        t->wait_throttled_ns += wait;
+    else if (wait && !was_behind_the_last(t, on, wait))
+        share_out(t, on, wait, c);
 }
 
-static __always_inline enum reason leaves(struct task *t, struct task_struct *prev, struct task_struct *next, struct task *comer,
-				       struct cpu *on, __u32 cpu, __u64 now, struct control *c)
+static __always_inline enum reason leaves(struct task *t, struct task_struct *prev, struct task_struct *next,
+                                          struct task *comer, struct cpu *on, __u32 cpu, __u64 now, struct control *c)
 {
-	waited(t, on, prev, c);
-	// As the kernel counts it: it has just added one to either of the two counters of `prev`.
-	__u64 voluntary = prev->nvcsw;
-	bool is_voluntary = voluntary != t->voluntary_seen;
-	t->voluntary_seen = voluntary;
-	__u32 entry = entry_of(prev, t);
-	enum reason reason = reason_of(t, prev, next, comer, is_voluntary, entry);
-	if (!goes_on_with_slice(reason))
-		t->slice_began = prev->se.sum_exec_runtime;
-	if (reason == REASON_BLOCKED && entry == FUTEX)
-		entry = futex_waits_for(prev);
-	if (is_voluntary)
-		t->voluntary++;
-	else
-		t->involuntary++;
+    waited(t, on, prev, c);
+    // As the kernel counts it: it has just added one to either of the two counters of `prev`.
+    __u64 voluntary = prev->nvcsw;
+    bool is_voluntary = voluntary != t->voluntary_seen;
+    t->voluntary_seen = voluntary;
+    __u32 entry = entry_of(prev, t);
+    enum reason reason = reason_of(t, prev, next, comer, is_voluntary, entry);
+    if (!goes_on_with_slice(reason))
+        t->slice_began = prev->se.sum_exec_runtime;
+    if (reason == REASON_BLOCKED && entry == FUTEX)
+        entry = futex_waits_for(prev);
+    if (is_voluntary)
+        t->voluntary++;
+    else
+        t->involuntary++;
 
-	__u32 at = cause_of(t, key_of(entry, reason), c);
-	if (at < CAUSES)
-		t->causes[at].switches++;
-	t->cause = at;
-	t->cpu = cpu;
-	if (counts_only)
-		return reason;
-	t->off_since = now;
-	t->busy_then = on->busy_ns;
-	if (is_preemption(reason)) {
-		struct neighbour *by = neighbour(t, of_task(next), c);
-		if (by)
-			by->preempted++;
-	}
-	return reason;
+    __u32 at = cause_of(t, key_of(entry, reason), c);
+    if (at < CAUSES)
+        t->causes[at].switches++;
+    t->cause = at;
+    t->cpu = cpu;
+    if (counts_only)
+        return reason;
+    t->off_since = now;
+    t->busy_then = on->busy_ns;
+    if (is_preemption(reason)) {
+        struct neighbour *by = neighbour(t, of_task(next), c);
+        if (by)
+            by->preempted++;
+    }
+    return reason;
 }
 
 // Not static: so the verifier looks at it once, by itself.
 __noinline int comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
 {
-	if (!t || !on)
-		return 0;
-	__u32 at = t->cause, last = t->cpu;
-	if (t->off_since) {
-		__u64 off = now - t->off_since;
-		t->off_ns += off;
-		t->last_off = off;
-		count_in(t->off, off);
-		if (at < CAUSES)
-			t->causes[at].off_ns += off;
-	}
-	if (last == cpu) {
-		__u64 others = on->busy_ns - t->busy_then;
-		t->others_ns += others;
-		count_in(t->others, others);
-	} else if (last < CPUS) {
-		struct cpu *from = bpf_map_lookup_elem(&cpus, &last);
-		if (from)
-			t->moved[from->core == on->core ? 0 : from->cache == on->cache ? 1 : 2]++;
-	}
-	t->off_since = t->moved_ns = 0;
-	t->on_since = now;
-	return 0;
+    if (!t || !on)
+        return 0;
+    __u32 at = t->cause, last = t->cpu;
+    if (t->off_since) {
+        __u64 off = now - t->off_since;
+        t->off_ns += off;
+        t->last_off = off;
+        count_in(t->off, off);
+        if (at < CAUSES)
+            t->causes[at].off_ns += off;
+    }
+    if (last == cpu) {
+        __u64 others = on->busy_ns - t->busy_then;
+        t->others_ns += others;
+        count_in(t->others, others);
+    } else if (last < CPUS) {
+        struct cpu *from = bpf_map_lookup_elem(&cpus, &last);
+        if (from)
+            t->moved[from->core == on->core ? 0 : from->cache == on->cache ? 1 : 2]++;
+    }
+    t->off_since = t->moved_ns = 0;
+    t->on_since = now;
+    return 0;
 }
 
 // Counts a run for the observed task that had this CPU last, as long as that is off since, and has had no other CPU.
-static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_struct *prev, __u64 now, __u64 ran, struct control *c)
+static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_struct *prev, __u64 now, __u64 ran,
+                                       struct control *c)
 {
-	__u32 place = on->last_place;
-	if (!place || on->last_pid == prev->pid)
-		return;
-	struct task *last = bpf_map_lookup_elem(&tasks, &place);
-	if (!last || last->pid != on->last_pid || last->cpu != cpu)
-		return;
-	if (!last->off_since) {
-		// It came back elsewhere, and this run may have begun before.
-		__u64 since = now - ran, came = last->on_since;
-		if (came <= since || came > now)
-			return;
-		ran = came - since;
-	}
-	struct neighbour *n = neighbour(last, of_task(prev), c);
-	if (n) {
-		n->ran_ns += ran;
-		n->runs++;
-	}
+    __u32 place = on->last_place;
+    if (!place || on->last_pid == prev->pid)
+        return;
+    struct task *last = bpf_map_lookup_elem(&tasks, &place);
+    if (!last || last->pid != on->last_pid || last->cpu != cpu)
+        return;
+    if (!last->off_since) {
+        // It came back elsewhere, and this run may have begun before.
+        __u64 since = now - ran, came = last->on_since;
+        if (came <= since || came > now)
+            return;
+        ran = came - since;
+    }
+    struct neighbour *n = neighbour(last, of_task(prev), c);
+    if (n) {
+        n->ran_ns += ran;
+        n->runs++;
+    }
 }
 
 // After its last switch a task needs its place no more. The observer takes what was counted, and frees it.
 static __always_inline void give_back(__u32 place, struct task *t, struct task_struct *task)
 {
-	__u32 number = task->pid;
-	struct ref *ref = bpf_task_storage_get(&refs, task, 0, 0);
-	if (ref)
-		ref->place = 0;
-	bpf_map_delete_elem(&targets, &number);
-	t->state = TASK_ENDED;
-	bpf_ringbuf_output(&ended, &place, sizeof(place), BPF_RB_NO_WAKEUP);
+    __u32 number = task->pid;
+    struct ref *ref = bpf_task_storage_get(&refs, task, 0, 0);
+    if (ref)
+        ref->place = 0;
+    bpf_map_delete_elem(&targets, &number);
+    t->state = TASK_ENDED;
+    bpf_ringbuf_output(&ended, &place, sizeof(place), BPF_RB_NO_WAKEUP);
 }

@@ -16,72 +16,72 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct cpu *on = bpf_map_lookup_elem(&cpus, &cpu);
-	struct control *c = controls();
-	if (!on || !c)
-		return 0;
-	__u64 now = counts_only ? 0 : bpf_ktime_get_ns();
-	__u64 ran = on->since ? now - on->since : 0;
-	on->since = now;
-	on->switches++;
+    __u32 cpu = bpf_get_smp_processor_id();
+    struct cpu *on = bpf_map_lookup_elem(&cpus, &cpu);
+    struct control *c = controls();
+    if (!on || !c)
+        return 0;
+    __u64 now = counts_only ? 0 : bpf_ktime_get_ns();
+    __u64 ran = on->since ? now - on->since : 0;
+    on->since = now;
+    on->switches++;
 
-	struct ref *coming = next->pid ? ref_of(next, c) : NULL;
-	struct task *comer = place_of(coming);
-	// Who leaves came through here, unless it was there before the first switch of this CPU or has been added meanwhile: looking
-	// up its reference once more would be a tenth of all that is done here.
-	__u32 place = on->running_pid == prev->pid ? on->running_place : 0;
-	on->running_pid = next->pid;
-	on->running_place = coming ? coming->place : 0;
+    struct ref *coming = next->pid ? ref_of(next, c) : NULL;
+    struct task *comer = place_of(coming);
+    // Who leaves came through here, unless it was there before the first switch of this CPU or has been added meanwhile: looking
+    // up its reference once more would be a tenth of all that is done here.
+    __u32 place = on->running_pid == prev->pid ? on->running_place : 0;
+    on->running_pid = next->pid;
+    on->running_place = coming ? coming->place : 0;
 
-	if (prev->pid) {
-		if (!counts_only)
-			ran_beside(on, cpu, prev, now, ran, c);
-		if (!place) {
-			struct ref *going = ref_of(prev, c);
-			place = going ? going->place : 0;
-		}
-		struct task *t = place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
-		// The kernel has not found its reference as it came: it looks none up while a program that it has interrupted does.
-		if (t && t->off_since)
-			comes(t, on, cpu, greater(now - ran, t->off_since));
-		on->busy_ns += ran;
-		if (t) {
-			// It may have been running since before it was observed.
-			if (t->on_since)
-				t->run_ns += ran;
-			if (counts_only) {
-				__u64 runtime = prev->se.sum_exec_runtime;
-				t->run_ns += runtime - t->busy_then;
-				t->busy_then = runtime;
-			}
-			on->last_pid = prev->pid;
-			on->last_place = place;
-			enum reason reason = leaves(t, prev, next, comer, on, cpu, now, c);
-			if (reason == REASON_ENDED) {
-				give_back(place, t, prev);
-				// Who runs after it is nobody's neighbour, and its place may be another's soon.
-				on->last_place = 0;
-			}
-		}
-		if (!counts_only)
-			remember(on, prev, now, ran);
-	} else {
-		on->idle_ns += ran;
-	}
-	if (comer && !counts_only) {
-		comes(comer, on, cpu, now);
-		// The kernel adds a wait when it is over: what it has added already was over when the task was moved here.
-		comer->moved_ns = run_delay(next) - comer->delay_seen;
-	}
-	if (wants_events && (comer || place))
-		stream(prev, next, now, cpu, false, preempt, c);
-	if (wants_scheduler_time && (comer || place)) {
-		struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
-		if (inside)
-			inside->own = bpf_ktime_get_ns() - now;
-	}
-	return 0;
+    if (prev->pid) {
+        if (!counts_only)
+            ran_beside(on, cpu, prev, now, ran, c);
+        if (!place) {
+            struct ref *going = ref_of(prev, c);
+            place = going ? going->place : 0;
+        }
+        struct task *t = place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
+        // The kernel has not found its reference as it came: it looks none up while a program that it has interrupted does.
+        if (t && t->off_since)
+            comes(t, on, cpu, greater(now - ran, t->off_since));
+        on->busy_ns += ran;
+        if (t) {
+            // It may have been running since before it was observed.
+            if (t->on_since)
+                t->run_ns += ran;
+            if (counts_only) {
+                __u64 runtime = prev->se.sum_exec_runtime;
+                t->run_ns += runtime - t->busy_then;
+                t->busy_then = runtime;
+            }
+            on->last_pid = prev->pid;
+            on->last_place = place;
+            enum reason reason = leaves(t, prev, next, comer, on, cpu, now, c);
+            if (reason == REASON_ENDED) {
+                give_back(place, t, prev);
+                // Who runs after it is nobody's neighbour, and its place may be another's soon.
+                on->last_place = 0;
+            }
+        }
+        if (!counts_only)
+            remember(on, prev, now, ran);
+    } else {
+        on->idle_ns += ran;
+    }
+    if (comer && !counts_only) {
+        comes(comer, on, cpu, now);
+        // The kernel adds a wait when it is over: what it has added already was over when the task was moved here.
+        comer->moved_ns = run_delay(next) - comer->delay_seen;
+    }
+    if (wants_events && (comer || place))
+        stream(prev, next, now, cpu, false, preempt, c);
+    if (wants_scheduler_time && (comer || place)) {
+        struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
+        if (inside)
+            inside->own = bpf_ktime_get_ns() - now;
+    }
+    return 0;
 }
 
 // --- What happens to a task besides ---
@@ -90,58 +90,58 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
-	struct control *c = controls();
-	struct task *t = c ? place_of(ref_of(task, c)) : NULL;
-	struct task_struct *waker = bpf_get_current_task_btf();
-	if (t && wants_events)
-		stream(waker, task, bpf_ktime_get_ns(), bpf_get_smp_processor_id(), true, false, c);
-	// One that has not left its CPU yet is spared the switch.
-	if (!t || !t->off_since || !waker->pid)
-		return 0;
-	struct neighbour *by = neighbour(t, of_task(waker), c);
-	if (by)
-		by->woke++;
-	return 0;
+    struct control *c = controls();
+    struct task *t = c ? place_of(ref_of(task, c)) : NULL;
+    struct task_struct *waker = bpf_get_current_task_btf();
+    if (t && wants_events)
+        stream(waker, task, bpf_ktime_get_ns(), bpf_get_smp_processor_id(), true, false, c);
+    // One that has not left its CPU yet is spared the switch.
+    if (!t || !t->off_since || !waker->pid)
+        return 0;
+    struct neighbour *by = neighbour(t, of_task(waker), c);
+    if (by)
+        by->woke++;
+    return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct control *c = controls();
-	if (!c)
-		return 0;
-	struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
-	if (!(of_parent && of_parent->place) && !c->all)
-		return 0;
-	struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!ref || ref->place)
-		return 0;
-	ref->generation = c->generation;
-	take_place(ref, child, c);
-	return 0;
+    struct control *c = controls();
+    if (!c)
+        return 0;
+    struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
+    if (!(of_parent && of_parent->place) && !c->all)
+        return 0;
+    struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!ref || ref->place)
+        return 0;
+    ref->generation = c->generation;
+    take_place(ref, child, c);
+    return 0;
 }
 
 // An exec and prctl(PR_SET_NAME). A thread that calls exec takes the number of its process.
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {
-	struct task *t = place_of(bpf_task_storage_get(&refs, task, 0, 0));
-	if (!t)
-		return 0;
-	t->pid = task->pid;
-	bpf_probe_read_kernel_str(t->name, sizeof(t->name), name);
-	return 0;
+    struct task *t = place_of(bpf_task_storage_get(&refs, task, 0, 0));
+    if (!t)
+        return 0;
+    t->pid = task->pid;
+    bpf_probe_read_kernel_str(t->name, sizeof(t->name), name);
+    return 0;
 }
 
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs)
 {
-	struct task *t = place_of(bpf_task_storage_get(&refs, bpf_get_current_task_btf(), 0, 0));
-	if (t)
+    struct task *t = place_of(bpf_task_storage_get(&refs, bpf_get_current_task_btf(), 0, 0));
+    if (t)
 #if defined(__TARGET_ARCH_x86)
-		t->fault_ip = regs->ip;
+        t->fault_ip = regs->ip;
 #else
-		t->fault_ip = regs->pc;
+        t->fault_ip = regs->pc;
 #endif
-	return 0;
+    return 0;
 }

@@ -8,45 +8,45 @@
 
 static __always_inline void take_place(struct ref *ref, struct task_struct *task, struct control *c)
 {
-	__u32 place = 0;
-	if (bpf_map_pop_elem(&places, &place)) {
-		__sync_fetch_and_add(&c->no_room, 1);
-		return;
-	}
-	struct task *t = bpf_map_lookup_elem(&tasks, &place);
-	if (!t)
-		return;
-	t->pid = task->pid;
-	t->tgid = task->tgid;
-	t->flags = task->flags;
-	t->voluntary_seen = task->nvcsw;
-	t->delay_seen = run_delay(task);
-	t->slice_began = task->se.sum_exec_runtime;
-	if (counts_only)
-		t->busy_then = task->se.sum_exec_runtime;
-	t->cpu = CPUS;
-	t->cause = CAUSES;
-	bpf_probe_read_kernel_str(t->name, sizeof(t->name), task->comm);
-	t->state = TASK_IN_USE;
-	ref->place = place;
+    __u32 place = 0;
+    if (bpf_map_pop_elem(&places, &place)) {
+        __sync_fetch_and_add(&c->no_room, 1);
+        return;
+    }
+    struct task *t = bpf_map_lookup_elem(&tasks, &place);
+    if (!t)
+        return;
+    t->pid = task->pid;
+    t->tgid = task->tgid;
+    t->flags = task->flags;
+    t->voluntary_seen = task->nvcsw;
+    t->delay_seen = run_delay(task);
+    t->slice_began = task->se.sum_exec_runtime;
+    if (counts_only)
+        t->busy_then = task->se.sum_exec_runtime;
+    t->cpu = CPUS;
+    t->cause = CAUSES;
+    bpf_probe_read_kernel_str(t->name, sizeof(t->name), task->comm);
+    t->state = TASK_IN_USE;
+    ref->place = place;
 }
 
 static __always_inline bool is_target(__u32 number, __u32 kind)
 {
-	enum target *kinds = bpf_map_lookup_elem(&targets, &number);
-	return kinds && *kinds & kind;
+    enum target *kinds = bpf_map_lookup_elem(&targets, &number);
+    return kinds && *kinds & kind;
 }
 
 // The reference of a task. Whether it is observed is decided when it is first seen, and again when `targets` has changed.
 static __always_inline struct ref *ref_of(struct task_struct *task, struct control *c)
 {
-	struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!ref || ref->generation == (__u32)c->generation)
-		return ref;
-	ref->generation = c->generation;
-	if (!ref->place) {
-		if (c->all || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
-			take_place(ref, task, c);
-	}
-	return ref;
+    struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!ref || ref->generation == (__u32)c->generation)
+        return ref;
+    ref->generation = c->generation;
+    if (!ref->place) {
+        if (c->all || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
+            take_place(ref, task, c);
+    }
+    return ref;
 }
