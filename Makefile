@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BINARY := $(TARGET)/release/switchcost
 # The program as it is shipped: optimised as a whole, which takes a while.
 DIST := $(TARGET)/dist/switchcost
-VERBS := measure observe report compare doctor trace simulate workload reproduce completions man
+VERBS := measure observe report compare doctor trace simulate workload reproduce completions man schema
 # Of a program for another processor: what runs it, where it prints its manual, and what takes its debugging information off.
 EMULATOR ?=
 OBJCOPY ?= objcopy
