@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BINARY := $(TARGET)/release/switchcost
 # The program as it is shipped: optimised as a whole, which takes a while.
 DIST := $(TARGET)/dist/switchcost
-VERBS := measure observe report compare doctor trace simulate workload reproduce completions man
+VERBS := measure observe report compare doctor trace simulate workload reproduce completions man schema
 # Of a program for another processor: what runs it, where it prints its manual, and what takes its debugging information off.
 EMULATOR ?=
 OBJCOPY ?= objcopy
@@ -29,8 +29,8 @@ CARGO := if [ -f '$(TARGET)/setup.env' ]; then . '$(abspath $(TARGET))/setup.env
 # What builds must not run beside what measures.
 .NOTPARALLEL:
 
-.PHONY: help setup setup-build setup-lint setup-bench setup-packages setup-packages-arm64 setup-results build dist tool smoke measure results test bench packages \
-	packages-arm64 packages-test fuzz attack install clean
+.PHONY: help setup setup-build setup-lint setup-bench setup-packages setup-packages-arm64 setup-results setup-site build dist tool smoke measure results test bench packages \
+	packages-arm64 packages-test site fuzz attack install clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +55,9 @@ setup-packages-arm64:
 
 setup-results:
 	@scripts/setup.sh results
+
+setup-site:
+	@scripts/setup.sh site
 
 build: setup-build tool ## Build target/release/switchcost and the capture tool
 	@$(CARGO) build --release --locked --package switchcost
@@ -141,6 +144,9 @@ packages-arm64: setup-packages-arm64 ## The same for 64-bit Arm, built on this m
 
 packages-test: setup-packages ## Try these packages in fresh trees, as people install them; those for Arm in an emulator
 	@scripts/test-packages.sh
+
+site: setup-site ## Make a site of all pages, with search, in target/site, and check its links
+	@scripts/site.sh
 
 fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)

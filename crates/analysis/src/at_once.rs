@@ -4,6 +4,7 @@
 //! it does so during each. One turn is one walk here: with n walks a turn, taking turns loses the n-th part of it a walk.
 
 use record::{Case, HostManifest};
+use schemars::JsonSchema;
 use serde::Serialize;
 use workload::WorkingSet;
 
@@ -15,7 +16,7 @@ use crate::findings::{CaseFinding, Estimate, Flag, Verdict};
 const WITHOUT_CACHES: f64 = 0.1;
 
 /// Which way of sharing loses more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LosesMore {
     /// Taking turns on one CPU.
@@ -27,7 +28,7 @@ pub enum LosesMore {
 }
 
 /// A difference with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Difference {
     /// The difference.
     pub estimate: f64,
@@ -53,7 +54,7 @@ impl Difference {
 }
 
 /// One size, shared both ways; in nanoseconds a walk.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SharedCache {
     /// What each task walks over.
     pub working_set: WorkingSet,

@@ -15,6 +15,7 @@ mod spread;
 mod switches;
 
 use record::{Case, MeasureRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::findings::Findings;
@@ -45,7 +46,7 @@ impl Default for Options {
 }
 
 /// How much runs differ beyond what their own intervals say.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RunSpread {
     /// A standard deviation, relative to the cost.
     pub share: f64,
@@ -54,7 +55,7 @@ pub struct RunSpread {
 }
 
 /// Where a spread between runs is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// The records that are compared: a side repeats its run.
@@ -68,7 +69,7 @@ pub enum Origin {
 }
 
 /// A fact that is not the same on both sides.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Difference {
     /// What it is: `kernel`, `governor`, `mitigation of spectre_v2`, ...
     pub what: String,
@@ -90,7 +91,7 @@ pub struct Cost {
 }
 
 /// New over base.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ratio {
     /// The centre.
     pub ratio: f64,
@@ -101,7 +102,7 @@ pub struct Ratio {
 }
 
 /// What became of a cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// The whole interval lies below 1.
@@ -113,7 +114,7 @@ pub enum Change {
 }
 
 /// What can be said of a pair.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
     /// The ratio, and what it means.
@@ -286,7 +287,7 @@ impl Pair {
 }
 
 /// What the intervals of a comparison stand on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Runs of a measurement.
@@ -304,7 +305,7 @@ pub enum Basis {
 }
 
 /// What the switches of observations are priced with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pricing {
     /// The newest calibration of them all: they are of one machine.

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use crate::at_once::SharedCache;
 use crate::judged::prices_switches;
 
 /// A quantity with its interval.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Estimate {
     /// The centre.
     pub estimate: f64,
@@ -99,7 +100,7 @@ pub enum Verdict {
 }
 
 /// Something to know about a number.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub struct Flag {
     /// Its name, stable and kebab-case: `disturbed`, `switch-count`, `wide-interval`, ...
     pub name: &'static str,
@@ -119,7 +120,7 @@ pub struct Excluded {
 }
 
 /// Counters of the switching and the baseline arm, per hand-off.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CounterFinding {
     /// The counter.
     pub name: String,
@@ -230,7 +231,7 @@ impl CaseFinding {
 }
 
 /// The walks of a working set behind a switch.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reload {
     /// What the 1st, 2nd, ... walk takes above a settled one, in nanoseconds.
     pub walks_ns: Vec<Estimate>,
@@ -239,7 +240,7 @@ pub struct Reload {
 }
 
 /// One size of a curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CurvePoint {
     /// Size of one task's array in bytes.
     pub size_bytes: u64,
@@ -250,7 +251,7 @@ pub struct CurvePoint {
 }
 
 /// A size at which the curve changes its course.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Knee {
     /// Between this size ...
     pub after_bytes: u64,
@@ -263,7 +264,7 @@ pub struct Knee {
 }
 
 /// A stretch of the curve of one character.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Region {
     /// First size in it.
     pub from_bytes: u64,
@@ -278,7 +279,7 @@ pub struct Region {
 }
 
 /// Cost over size under otherwise equal conditions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Curve {
     /// What the points have in common: `pipe, process, 2 tasks, stride 8 B, rmw`.
     pub title: String,
@@ -291,7 +292,7 @@ pub struct Curve {
 }
 
 /// What the cycles of a case look like, beyond the trimmed means that its cost is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CycleFinding {
     /// How many there are, of those that the cost is made of.
     pub n: usize,
@@ -303,7 +304,7 @@ pub struct CycleFinding {
 }
 
 /// How often another hardware thread shared the core while a case was measured, and what a switch cost then.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Shared {
     /// Share of the cycles in which the core was shared.
     pub share: f64,
@@ -330,7 +331,7 @@ pub enum Part {
 }
 
 /// The core's clock over a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoreFinding {
     /// Core cycles a second that all costs are told at: the median of all moments, the speed that the core mostly had. `None` where the
     /// cycles of a multiplication are not known of this core.

@@ -30,6 +30,7 @@ mod waits;
 use std::collections::BTreeMap;
 
 use ::observation::{Calibration, Entry, Observation, Source, Tasks, Why};
+use schemars::JsonSchema;
 use serde::Serialize;
 use units::Bytes;
 
@@ -50,7 +51,7 @@ pub use waiting::{Waiting, waiting};
 pub use waits::KeptWaitingFinding;
 
 /// Everything found in an observation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
     /// Length of the window in seconds.
     pub seconds: f64,
@@ -94,7 +95,7 @@ pub struct Findings {
 }
 
 /// Why and where tasks left their CPUs, over all observed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CauseFinding {
     /// Why.
     pub why: Why,
@@ -113,7 +114,7 @@ pub struct CauseFinding {
 }
 
 /// The part of the answer with the widest range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Widest {
     /// How much of the caches the tasks really use, which was not looked at.

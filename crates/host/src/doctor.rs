@@ -22,13 +22,10 @@ mod subject;
 mod wander;
 mod words;
 
-use record::{Check, Fitness, Severity};
+use record::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 
 use crate::facts::Root;
 use subject::Subject;
-
-/// The version of the check-up's format.
-pub const SCHEMA: &str = "switchcost.doctor/1";
 
 /// In the order in which they are shown: the machine, its kernel, the rights on it, its state now.
 const CHECKS: &[fn(&Subject) -> Check] = &[
@@ -70,7 +67,7 @@ pub fn check(root: &Root) -> Fitness {
 fn judge(subject: &Subject) -> Fitness {
     let checks: Vec<_> = CHECKS.iter().map(|check| check(subject)).collect();
     let worst = checks.iter().map(|check| check.severity).max();
-    Fitness { schema: SCHEMA.to_owned(), verdict: worst.unwrap_or(Severity::Unfit), checks }
+    Fitness { schema: DOCTOR_SCHEMA.to_owned(), verdict: worst.unwrap_or(Severity::Unfit), checks }
 }
 
 #[cfg(test)]

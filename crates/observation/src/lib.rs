@@ -14,6 +14,7 @@ mod stacks;
 mod wait;
 
 use record::HostManifest;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, Nanos};
 
@@ -122,7 +123,7 @@ impl Observation {
 }
 
 /// Who was observed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
     /// A command and all that it started.
@@ -136,7 +137,7 @@ pub enum Subject {
 }
 
 /// How it was counted, from most to least told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Source {
@@ -151,7 +152,7 @@ pub enum Source {
 }
 
 /// What a CPU did in the window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CpuTime {
     /// Which CPU.
     pub cpu: CpuId,
@@ -274,7 +275,7 @@ pub struct InScheduler {
 }
 
 /// What found no room and is missing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Lost {
     /// Tasks that were not observed.
     pub tasks: u64,
@@ -302,7 +303,7 @@ impl Lost {
 }
 
 /// What the observed did together in a stretch of the window, from the end of the one before on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Moment {
     /// When it ends, from the start of the window on.
     pub end_ns: Nanos,
@@ -317,7 +318,7 @@ pub struct Moment {
 }
 
 /// What observing cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OwnCost {
     /// Time of the programs in the kernel, in the part of the window in which it was measured ...
     pub kernel_ns: Nanos,
@@ -330,7 +331,7 @@ pub struct OwnCost {
 }
 
 /// A limit on CPU time that bound the observed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Throttled {
     /// The control group; hostile text until escaped.
     pub group: String,
@@ -344,7 +345,7 @@ pub struct Throttled {
 }
 
 /// Time slices that were extended because a thread was in a critical section that asked for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SliceExtensions {
     /// How often.
     pub granted: u64,
@@ -353,7 +354,7 @@ pub struct SliceExtensions {
 }
 
 /// A cost in nanoseconds with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Cost {
     /// The centre.
     pub ns: f64,
@@ -364,7 +365,7 @@ pub struct Cost {
 }
 
 /// What a switch costs on this machine, as `measure` found it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Calibration {
     /// When it was measured, RFC 3339.
     pub measured_at: String,
@@ -384,7 +385,7 @@ pub struct Calibration {
 }
 
 /// What a load of one word of a line takes, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Load {
     /// Size of the memory.
     pub size_bytes: Bytes,
@@ -399,7 +400,7 @@ pub struct Load {
 }
 
 /// What a switch costs a task that walks an array, beyond the direct cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Reload {
     /// Size of the array.
     pub size_bytes: Bytes,

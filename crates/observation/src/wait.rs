@@ -1,10 +1,11 @@
 //! Waits for a CPU: tasks that could have run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What a task waited behind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behind {
     /// A process, by its name; hostile text until escaped.
@@ -48,7 +49,7 @@ impl Waits {
 }
 
 /// A wait for a CPU that is among the longest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LongWait {
     /// The process of the task that waited.
     pub process: u32,

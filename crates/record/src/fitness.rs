@@ -1,8 +1,12 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::Display;
 
+/// Name and version of the check-up's form.
+pub const DOCTOR_SCHEMA: &str = "switchcost.doctor/1";
+
 /// How one condition of the machine bears on measuring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Severity {
@@ -15,7 +19,7 @@ pub enum Severity {
 }
 
 /// One line of the machine's check-up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Check {
     /// What is looked at.
     pub name: String,
@@ -32,9 +36,9 @@ pub struct Check {
 }
 
 /// The whole check-up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Fitness {
-    /// `switchcost.doctor/1`.
+    /// Name and version of this form.
     pub schema: String,
     /// The worst of the checks.
     pub verdict: Severity,

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, TickRate, Ticks};
 
@@ -12,7 +13,7 @@ pub const MEASURE_SCHEMA: &str = "switchcost.record.measure";
 pub const MEASURE_VERSION: u32 = 2;
 
 /// The clock that ticks are readings of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ClockFacts {
     /// `tsc` or `monotonic-raw`.
     pub source: String,
@@ -25,7 +26,7 @@ pub struct ClockFacts {
 }
 
 /// The core's own clock, read by a chain of dependent multiplications beside every batch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CoreClock {
     /// Multiplications in the chain.
     pub chain_length: u32,
@@ -48,7 +49,7 @@ pub struct CoreClock {
 }
 
 /// A point of the curve of cost over sharing: of one case of one run, whose cycles were in part on a shared core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SharedCost {
     /// Time of the additions over that of the chain while the core was shared, in thousandths.
     pub ratio_per_mille: u32,
@@ -77,7 +78,7 @@ impl CoreClock {
 }
 
 /// What became of a control that the experiment wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ControlOutcome {
     /// In force for every arm.
@@ -98,7 +99,7 @@ pub enum ControlOutcome {
 }
 
 /// One control of the environment: affinity, priority, locked memory and so on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Control {
     /// Its name.
     pub name: String,
@@ -165,7 +166,7 @@ pub struct Walks {
 }
 
 /// How a known-answer test of an instrument ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfTestOutcome {
     /// The instrument gave the known answer and may be used.
@@ -187,7 +188,7 @@ pub enum SelfTestOutcome {
 }
 
 /// A known-answer test of one clock or counter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SelfTest {
     /// The instrument.
     pub instrument: String,

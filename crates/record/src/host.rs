@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::Display;
 use units::{Bytes, CpuId};
 
 /// Something that the machine tells, or does not tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(untagged)]
 pub enum Fact<T> {
     /// What it tells.
@@ -33,7 +35,7 @@ impl<T> Fact<T> {
 }
 
 /// What a cache holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum CacheKind {
@@ -46,7 +48,7 @@ pub enum CacheKind {
 }
 
 /// One cache as seen from one CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Cache {
     /// 1 is nearest.
     pub level: u32,
@@ -63,7 +65,7 @@ pub struct Cache {
 }
 
 /// What a TLB translates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum TlbKind {
@@ -76,7 +78,7 @@ pub enum TlbKind {
 }
 
 /// One TLB for one page size.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Tlb {
     /// 1 is nearest.
     pub level: u32,
@@ -96,7 +98,7 @@ impl Tlb {
 }
 
 /// How many interrupts a CPU served.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InterruptLoad {
     /// Which CPU.
     pub cpu: CpuId,
@@ -115,7 +117,7 @@ pub struct InterruptLoad {
 pub const LEFT_OUT: &str = "(left-out)";
 
 /// The machine as the experiment found it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct HostManifest {
     /// Host name, as the kernel tells it; hostile text until escaped.
     pub hostname: String,
@@ -210,7 +212,7 @@ impl HostManifest {
 }
 
 /// What a kernel's scheduler brings, as far as it can be probed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Scheduler {
     /// The preemption models that it can be set to.
     pub preemption_models: Fact<Vec<String>>,
@@ -221,7 +223,7 @@ pub struct Scheduler {
 }
 
 /// A limit on the CPU time of a control group. It binds tasks without real-time priority.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CpuQuota {
     /// The kernel's file that sets it.
     pub file: String,

@@ -22,7 +22,7 @@ mod sample;
 
 pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
 pub use file::{BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
-pub use fitness::{Check, Fitness, Severity};
+pub use fitness::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 pub use header::{
     ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA,
     MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome, SharedCost, Walks,

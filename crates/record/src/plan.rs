@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use units::{Bytes, CpuId, Nanos};
@@ -6,7 +7,9 @@ use workload::WorkingSet;
 use crate::{Between, Mechanism};
 
 /// The scheduling policy of the tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Policy {
@@ -28,7 +31,7 @@ impl Policy {
 }
 
 /// How two CPUs of a placement are related, from near to far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize, Display, EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Relation {

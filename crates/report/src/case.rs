@@ -1,6 +1,7 @@
 //! The conditions of a case in the formats for programs: the same names and the same text wherever a case stands.
 
 use record::{Between, Case, Mechanism, Policy, Relation};
+use schemars::JsonSchema;
 use serde::Serialize;
 use units::{Bytes, CpuId, format_cpu_list};
 use workload::{Access, Pages, Pattern, Sharing};
@@ -8,20 +9,33 @@ use workload::{Access, Pages, Pattern, Sharing};
 use crate::for_programs::Column;
 
 /// The conditions as the first fields of an object.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(crate) struct CaseView<'a> {
+    /// How the token is handed over.
     mechanism: Mechanism,
+    /// Between what.
     between: Between,
+    /// Tasks in the ring.
     tasks: u32,
+    /// Size of each task's array; 0: nothing is touched.
     size_bytes: Bytes,
+    /// Stride of the walk.
     stride_bytes: Bytes,
+    /// What the walk does with each element.
     access: Access,
+    /// Order of the walk.
     pattern: Pattern,
+    /// One array for each task, or one for all.
     sharing: Sharing,
+    /// Pages under the arrays.
     pages: Pages,
+    /// Where the tasks ran; empty: not pinned.
     cpus: &'a [CpuId],
+    /// How these CPUs are related.
     relation: Relation,
+    /// Scheduling policy of the tasks.
     policy: Policy,
+    /// What the other tasks touch while the first task is away, if the case is about the reload.
     away_bytes: Option<Bytes>,
 }
 

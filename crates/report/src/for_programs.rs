@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::plain::{plain, plain_json};
@@ -11,8 +12,8 @@ use crate::quantity::NO_NUMBER;
 pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
 
 /// A value as indented JSON that is safe to print, and a newline. Numbers that are not finite become `null`, which is
-/// what serde_json makes of them.
-pub(crate) fn json(value: &impl Serialize) -> String {
+/// what serde_json makes of them. What is printed has a schema (`schema.rs`).
+pub(crate) fn json(value: &(impl Serialize + JsonSchema)) -> String {
     let json = serde_json::to_string_pretty(value).expect("every key of every map is text");
     plain_json(&json) + "\n"
 }

@@ -21,9 +21,16 @@ mod page;
 mod plain;
 mod quantity;
 pub mod reproduce;
+pub mod schema;
 pub mod simulate;
 mod slug;
 pub mod trace;
+
+#[cfg(test)]
+#[path = "../tests/it/conformity.rs"]
+mod conformity;
+#[cfg(test)]
+use schema::all as schemas;
 
 pub use ascii::ascii;
 pub use format::{Format, Style};

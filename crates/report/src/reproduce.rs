@@ -4,9 +4,9 @@
 //! terminal and for a page, JSON, and CSV of the claims.
 
 mod chart;
-mod claims;
+pub(crate) mod claims;
 mod csv;
-mod json;
+pub(crate) mod json;
 mod screen;
 
 use ::reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict};

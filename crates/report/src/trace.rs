@@ -1,5 +1,6 @@
 //! What is in a trace, whether it is sound, and its first events.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use trace::{Cause, CheckReport, Chunk, Mark, TraceSummary, syscall_name};
 
@@ -11,44 +12,73 @@ use crate::plain::plain;
 use crate::{Format, Style};
 
 /// Version 1: the first.
-const INFO_SCHEMA: &str = "switchcost.trace-info/1";
-const CHECK_SCHEMA: &str = "switchcost.trace-check/1";
+pub(crate) const INFO_SCHEMA: &str = "switchcost.trace-info/1";
+pub(crate) const CHECK_SCHEMA: &str = "switchcost.trace-check/1";
 
-#[derive(Serialize)]
-struct Info<'a> {
+/// What is in a trace.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Info<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// What the trace says of itself.
     header: &'a trace::TraceHeader,
+    /// Chunks.
     chunks: u64,
+    /// Bytes of the file up to the last whole record.
     bytes: u64,
+    /// Of the file; null without instructions.
     bytes_per_instruction: Option<f64>,
+    /// Blocks.
     blocks: u64,
+    /// Instructions.
     instructions: u64,
+    /// Those of them that are the kernel's.
     kernel_instructions: u64,
+    /// Loads.
     loads: u64,
+    /// Stores.
     stores: u64,
+    /// System calls entered.
     syscalls: u64,
+    /// Faults.
     faults: u64,
+    /// Physical pages recorded.
     pages: u64,
+    /// Tasks.
     tasks: u64,
+    /// Switches by cause.
     switches: Vec<SwitchCount>,
+    /// Address spaces, by number; what nobody ran is in process 0.
     processes: Vec<ProcessRow>,
+    /// Why reading ended before the end of the trace.
     loss: Option<String>,
 }
 
-#[derive(Serialize)]
+/// Switches of one cause.
+#[derive(JsonSchema, Serialize)]
 struct SwitchCount {
+    /// Why the task left the CPU.
     cause: String,
+    /// Whether it gave it up by itself.
     is_voluntary: bool,
+    /// How often.
     switches: u64,
 }
 
-#[derive(Serialize)]
+/// What one address space did.
+#[derive(JsonSchema, Serialize)]
 struct ProcessRow {
+    /// Its number in the trace.
     process: u32,
+    /// The name of its first task; hostile data.
     name: String,
+    /// The task that started its first task.
     parent_task: u32,
+    /// Tasks that were born in it or came into it by an exec.
     tasks: u64,
+    /// Its instructions.
     instructions: u64,
+    /// Its loads and stores.
     references: u64,
 }
 
@@ -199,18 +229,30 @@ fn processes(info: &Info<'_>) -> Grid {
     grid
 }
 
-#[derive(Serialize)]
-struct Checked<'a> {
+/// Whether a trace is sound.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Checked<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// Whether the trace is whole and without a problem.
     is_sound: bool,
+    /// Chunks read.
     chunks: u64,
+    /// Blocks.
     blocks: u64,
+    /// Instructions.
     instructions: u64,
+    /// Loads and stores.
     references: u64,
+    /// Marks.
     marks: u64,
+    /// How many problems there are; not all are listed.
     problem_count: u64,
+    /// The first of them, in words.
     problems: Vec<String>,
+    /// What its source left out, or had to make up.
     notes: &'a [String],
+    /// Why reading ended before the end of the trace.
     loss: Option<String>,
 }
 

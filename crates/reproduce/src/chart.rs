@@ -1,7 +1,8 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How an axis is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
     /// Nanoseconds on a logarithmic scale.
@@ -17,7 +18,7 @@ pub enum Axis {
 }
 
 /// How a series is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// Points joined by lines: found here.
@@ -27,7 +28,7 @@ pub enum Style {
 }
 
 /// One curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Series {
     /// Its name.
     pub name: String,
@@ -49,7 +50,7 @@ impl Series {
 }
 
 /// A figure as data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Chart {
     /// What the x axis shows.
     pub x_title: String,

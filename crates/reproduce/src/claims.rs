@@ -7,6 +7,7 @@ mod judged;
 mod rule;
 mod term;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Paper, Records};
@@ -17,7 +18,7 @@ pub use term::Term;
 pub(crate) use term::{Found, exact, over, ranged, ratio, ratio_within_run};
 
 /// What a verdict on a claim is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The numbers found could have been otherwise.
@@ -29,7 +30,7 @@ pub enum Kind {
 }
 
 /// A claim as the table has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
     /// Names it among the claims of its paper.
@@ -63,7 +64,7 @@ pub struct Entry {
 }
 
 /// A possible reason as the table has it: a statement about a run, which may turn out wrong.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReasonEntry {
     /// Names the quantity.

@@ -1,9 +1,10 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Chart, Claim};
 
 /// A cell of a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
     /// Words.
@@ -49,7 +50,7 @@ impl Cell {
 }
 
 /// Values point by point, published and found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Table {
     /// Names of the columns, each with its unit.
     pub columns: Vec<String>,
@@ -69,7 +70,7 @@ impl Table {
 }
 
 /// One published figure or table, redone.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Exhibit {
     /// Its name in the paper: `Figure 1`, `Table 4`, `section 3.3`.
     pub name: String,

@@ -1,10 +1,11 @@
 //! Whom and what cycles and evictions are attributed to: other processes and the kernel, code and data, system calls.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Cycles that lookups took longer in the shared hierarchy than in the private one, by what the line had left the shared one for; see
 /// "Lost to whom" in `docs/method/simulation.md`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LostTo {
     /// Another process ran, and a line of that came in.
     pub processes: u64,
@@ -34,7 +35,7 @@ impl LostTo {
 }
 
 /// All cycles lost in lookups, by whose they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LostCycles {
     /// Lookups of addresses of the processes.
     pub programs: LostTo,

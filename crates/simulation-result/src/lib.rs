@@ -9,6 +9,7 @@ mod attribution;
 
 use design::Design;
 use record::HostManifest;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 
@@ -30,7 +31,7 @@ pub enum View {
 }
 
 /// A number for each view.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct ByView<T> {
     /// Of the one hierarchy that all processes share.
     pub shared: T,
@@ -140,7 +141,7 @@ pub struct HierarchyCounts {
 }
 
 /// What the last level was asked by first levels of each process's own, and what it did not have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LastLevelCounts {
     /// The design.
     pub design: String,
@@ -199,7 +200,7 @@ pub struct MissDifference {
 }
 
 /// How much a result says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Depth {
     /// Everything.
@@ -263,7 +264,7 @@ pub struct DesignResult {
 }
 
 /// Where the physical addresses of a design are from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PhysicalPages {
     /// Pages that the trace recorded, each as often as it did.
     pub recorded: u64,
@@ -285,7 +286,7 @@ pub struct ProcessFacts {
 }
 
 /// What was simulated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceFacts {
     /// Where it came from: a file's name, `live`, or a generator's description.
     pub source: String,
@@ -316,7 +317,7 @@ pub struct TraceFacts {
 }
 
 /// What a guest was started with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct GuestFacts {
     /// Name of the kernel's image.
     pub kernel: String,

@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod man;
 pub(crate) mod observe;
 pub(crate) mod reproduce;
+pub(crate) mod schema;
 pub(crate) mod simulate;
 pub(crate) mod system;
 pub(crate) mod trace;
@@ -88,6 +89,8 @@ pub(crate) enum Verb {
     Completions(CompletionsArguments),
     /// Print the manual page
     Man(man::ManArguments),
+    /// Print the JSON Schema of what --format json prints
+    Schema(schema::SchemaArguments),
 }
 
 /// How a result is written, the same for every verb.

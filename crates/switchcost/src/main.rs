@@ -139,5 +139,6 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Verb::Reproduce(arguments) => verbs::reproduce::run(&arguments),
         Verb::Completions(arguments) => verbs::completions::run(&arguments),
         Verb::Man(arguments) => verbs::man::run(&arguments),
+        Verb::Schema(arguments) => verbs::schema::run(&arguments),
     }
 }

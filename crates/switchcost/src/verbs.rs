@@ -8,6 +8,7 @@ pub(crate) mod measure;
 pub(crate) mod observe;
 pub(crate) mod report;
 pub(crate) mod reproduce;
+pub(crate) mod schema;
 pub(crate) mod simulate;
 pub(crate) mod trace;
 pub(crate) mod workload;

@@ -1,10 +1,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A size in bytes. Parses `0`, `512`, `64KiB`, `1.5MiB`, `2GiB`; prints the largest exact binary unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 

@@ -2,10 +2,12 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A logical CPU, numbered as the kernel numbers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(transparent)]
 pub struct CpuId(pub u32);
 

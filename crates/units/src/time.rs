@@ -3,10 +3,12 @@ use std::ops::{Add, Sub};
 use std::str::FromStr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A span of time in whole nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
@@ -95,7 +97,8 @@ impl FromStr for Nanos {
 }
 
 /// A reading, or a difference of two readings, of the run's clock in its own unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(transparent)]
 pub struct Ticks(pub u64);
 
@@ -119,7 +122,8 @@ impl Sub for Ticks {
 }
 
 /// How many ticks of the run's clock make a second, as calibrated against the kernel's raw monotonic clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(transparent)]
 pub struct TickRate(pub u64);
 

@@ -1,8 +1,9 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 use strum::{Display, IntoStaticStr};
 
 /// What is compared of a subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Quantity {
@@ -51,7 +52,7 @@ pub enum Quantity {
 }
 
 /// What the numbers of a quantity are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Unit {

@@ -1,4 +1,5 @@
 use ::observation::{Cause, Entry, FutexWait, Observation, Subject, Tasks, Why};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CauseFinding, NeighbourFinding, ProcessFinding, cost, observed};
@@ -45,7 +46,7 @@ const TRANSFERS: [&str; 27] = [
 ];
 
 /// What is likely to make a workload lose less to its switches, and what that can win.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Advice {
     /// What to change.
     #[serde(flatten)]
@@ -55,7 +56,7 @@ pub struct Advice {
 }
 
 /// What to change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Change {
     /// Nothing: switching costs less than one part in a hundred, even at the upper end.
@@ -91,7 +92,7 @@ pub enum Change {
 }
 
 /// The most that a change can win.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AtMost {
     /// CPU time that the switches concerned cost at their upper end, as a share of all of the observed; none where it is none of
     /// that which is won.

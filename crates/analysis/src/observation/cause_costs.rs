@@ -1,13 +1,14 @@
 use std::collections::BTreeMap;
 
 use ::observation::{Calibration, Tasks, Why};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Range;
 use super::cost;
 
 /// Switches for one reason, and what they cost directly.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CauseCost {
     /// Why; none where that was not counted.
     pub why: Option<Why>,

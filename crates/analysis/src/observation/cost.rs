@@ -1,12 +1,13 @@
 use ::observation::{Calibration, Cause, Cost, Entry, Reload, Tasks, Why};
 use record::{CacheKind, HostManifest};
+use schemars::JsonSchema;
 use serde::Serialize;
 use units::{Bytes, Nanos};
 
 use super::bound::Bound;
 
 /// A cost between two ends, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Range {
     /// Lower end.
     pub low: f64,

@@ -1,9 +1,10 @@
 use ::observation::Histogram;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Quantiles of a time, in nanoseconds. Each is the upper end of its bucket, so no less than the time itself, and less than half
 /// as much again; none where it lies in the last bucket, which has no end.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Latency {
     /// How many times.
     pub count: u64,

@@ -1,10 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::observation::Observation;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What another program did to an observed one. Processes of one name are together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct NeighbourFinding {
     /// The observed; hostile text until escaped.
     pub observed: String,

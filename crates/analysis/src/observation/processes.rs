@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::observation::{Calibration, Observation, Pair, Source, Tasks};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::{self, Range, Reloading};
@@ -8,7 +9,7 @@ use super::pools::Names;
 use super::{CauseCost, Latency, cause_costs, latency, observed};
 
 /// The switches of a process, or of several together, and what they cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessFinding {
     /// Its name; hostile text until escaped.
     pub name: String,

@@ -3,11 +3,12 @@ use std::collections::BTreeMap;
 use ::observation::{Behind, Observation};
 
 use super::neighbours::threads_of_the_kernel;
+use schemars::JsonSchema;
 use serde::Serialize;
 use units::Nanos;
 
 /// What the tasks of an observed program waited behind while they could run. Processes of one name are together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct KeptWaitingFinding {
     /// The observed; hostile text until escaped.
     pub observed: String,

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 use simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, SwitchCause};
 
@@ -22,7 +23,7 @@ pub struct Findings {
 }
 
 /// A number with its interval, or why one of them cannot be had.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Cost {
     /// The centre.
     pub estimate: Option<f64>,
@@ -80,7 +81,7 @@ impl Cost {
 }
 
 /// What the kernel takes on the shared hierarchy, with intervals from batches of consecutive switches.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct KernelFinding {
     /// The kernel's instructions over switches: those of system calls, faults and interrupts, too.
     pub instructions_per_switch: Cost,
@@ -97,7 +98,7 @@ pub struct KernelFinding {
 }
 
 /// What the kernel brings into a level.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct KernelFills {
     /// The level.
     pub level: String,
@@ -137,7 +138,7 @@ pub struct LengthDistribution {
 }
 
 /// Mean over segments with its spread, in one interval of one view.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Spread {
     /// Cycles over instructions, of all segments together.
     pub mean: f64,
@@ -148,7 +149,7 @@ pub struct Spread {
 }
 
 /// One interval of a curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Point {
     /// Number of the interval.
     pub interval: u32,
@@ -171,7 +172,7 @@ pub struct Point {
 }
 
 /// Where the integration of a curve ends.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Cut {
     /// Instructions since the switch.
     pub instructions: u64,
@@ -208,7 +209,7 @@ pub struct GroupFinding {
 }
 
 /// One process, or all processes of a name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessFinding {
     /// The name; hostile data.
     pub name: String,
@@ -253,7 +254,7 @@ pub struct SurvivorBias {
 }
 
 /// A part of the hierarchy that excess cycles arise in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Instruction fetches.
@@ -267,7 +268,7 @@ pub enum Part {
 }
 
 /// Excess cycles by part; together they are all of them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ExcessPart {
     /// The part.
     pub part: Part,
@@ -312,7 +313,7 @@ impl LevelFinding {
 }
 
 /// What switches do to one level's lines, a switch on average.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct LossFinding {
     /// The level.
     pub level: String,
@@ -327,7 +328,7 @@ pub struct LossFinding {
 }
 
 /// Where the misses of one level come from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OriginFinding {
     /// The level.
     pub level: String,
@@ -348,7 +349,7 @@ pub struct OriginFinding {
 }
 
 /// Who drives out whose lines, by program.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EvictionTable {
     /// The level.
     pub level: String,
@@ -359,7 +360,7 @@ pub struct EvictionTable {
 }
 
 /// A number for one level.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OfLevel {
     /// The level.
     pub level: String,
@@ -368,7 +369,7 @@ pub struct OfLevel {
 }
 
 /// What a system call takes in the kernel, of those during which the task kept the CPU; on average.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CallFinding {
     /// Its name.
     pub syscall: String,
@@ -389,7 +390,7 @@ pub struct CallFinding {
 }
 
 /// The multiprogramming misses that Agarwal's model expects in one level.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct AgarwalLevel {
     /// The level.
     pub level: String,
@@ -404,7 +405,7 @@ pub struct AgarwalLevel {
 }
 
 /// Agarwal's model of multiprogramming misses beside the simulation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Agarwal {
     /// p: processes that take turns; one more than the others that run between a departure and the return.
     pub processes: f64,

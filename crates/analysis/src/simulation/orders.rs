@@ -1,12 +1,13 @@
 //! Several orders of the same references: what each one's switches cost, design by design.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use simulation_result::Simulation;
 
 use super::findings::{Cost, Findings};
 
 /// A design under one order of the turns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OrderFinding {
     /// The design.
     pub design: String,

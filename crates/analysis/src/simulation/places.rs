@@ -1,5 +1,6 @@
 //! Places in memory: the code and the data that excess cycles are attributed to, and what others' lines are evicted for.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use simulation_result::{DesignResult, EvictorPlace, PlaceCost, Simulation};
 
@@ -7,7 +8,7 @@ use super::context::THE_KERNEL;
 use super::findings::cause_name;
 
 /// A place in code or data, and the excess cycles attributed to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PlaceFinding {
     /// The program; hostile data.
     pub program: String,
@@ -24,7 +25,7 @@ pub struct PlaceFinding {
 }
 
 /// What a program or the kernel looked up when lines of others were evicted for it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EvictorFinding {
     /// The level.
     pub level: String,

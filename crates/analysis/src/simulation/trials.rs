@@ -1,5 +1,6 @@
 //! Several records of the same workload: the luck of a trace shows as spread between trials.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::findings::{Cost, DesignFinding, Findings};
@@ -8,7 +9,7 @@ use super::interval::of_mean;
 const METHOD: &str = "Student's t over trials";
 
 /// A design over several trials.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TrialFinding {
     /// The design.
     pub name: String,

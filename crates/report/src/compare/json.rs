@@ -2,38 +2,60 @@ use analysis::compare::{
     Basis, ChangedSwitches, Comparison, Cost, Difference, Origin, Outcome, Pair, Part, Pricing, Quantity, RunSpread,
     Subject, Unit, Who,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{COMPARE_SCHEMA, Request};
 use crate::case::CaseView;
 use crate::for_programs::json;
 
-#[derive(Serialize)]
-struct View<'a> {
+/// What comparing records comes to.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Report")]
+pub(crate) struct View<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// What the intervals are based on.
     basis: Basis,
+    /// The files of the base.
     base_records: &'a [String],
+    /// The files that are compared with them.
     new_records: &'a [String],
+    /// Of all verdicts together.
     confidence: f64,
+    /// Pairs with a verdict.
     compared: usize,
+    /// The share of `run_spread`, where it was assumed.
     assumed_run_spread: Option<f64>,
+    /// How much runs of a measurement differ beyond their own intervals.
     run_spread: Option<RunSpread>,
+    /// Core cycles a second at which the costs of a measurement are given.
     hertz: Option<f64>,
+    /// Of observations: what their costs are from.
     pricing: Option<Pricing>,
+    /// The share asked for: 0.05 is 5 %.
     fail_above: Option<f64>,
+    /// Pairs that are slower by more.
     slower_than_allowed: Option<usize>,
+    /// Facts that differ between the sides.
     environment: &'a [Difference],
-    /// The growth that each of the compared numbers would have been shown to have.
+    /// A growth by this share would have been shown in each number that was compared.
     could_have_shown: Option<f64>,
+    /// Measured cases whose hand-offs take another number of switches.
     switches: Vec<SwitchesView<'a>>,
+    /// One for each case of either side; of simulations, for each number of a pair of designs.
     pairs: Vec<PairView<'a>>,
 }
 
-#[derive(Serialize)]
+/// A case whose hand-offs take another number of switches.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Switches")]
 struct SwitchesView<'a> {
     #[serde(flatten)]
     case: CaseView<'a>,
+    /// Switches a hand-off.
     base: f64,
+    /// The same in the new records.
     new: f64,
 }
 
@@ -41,33 +63,64 @@ fn switches(changed: &ChangedSwitches) -> SwitchesView<'_> {
     SwitchesView { case: CaseView::from(&changed.case), base: changed.base, new: changed.new }
 }
 
-#[derive(Serialize)]
+/// A cost of both sides. A pair of measurements has the conditions of a case. A pair of simulations has designs,
+/// `kind` and `name` instead, one of observations `kind` and `name`.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Pair")]
 struct PairView<'a> {
     #[serde(flatten)]
     subject: SubjectView<'a>,
+    /// What is compared.
     quantity: Quantity,
+    /// Of its numbers.
     unit: Unit,
+    /// Whether a number behind it is suspect in its own record, or was measured beside other tasks.
     is_suspect: bool,
+    /// Those records.
     suspect_records: Vec<&'a str>,
+    /// The base; null where it has no such number.
     base: Option<CostView>,
+    /// The new records; null where they have no such number.
     new: Option<CostView>,
     #[serde(flatten)]
     outcome: &'a Outcome,
 }
 
-#[derive(Serialize)]
+/// What is compared: a measured case; a number of two designs; or live tasks.
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 enum SubjectView<'a> {
     Case(CaseView<'a>),
-    Simulated { base_design: Option<&'a str>, new_design: Option<&'a str>, kind: &'static str, name: Option<&'a str> },
-    Observed { kind: &'static str, name: Option<&'a str> },
+    Simulated {
+        /// The design's name in the base.
+        base_design: Option<&'a str>,
+        /// The same in the new records.
+        new_design: Option<&'a str>,
+        /// Simulated: `all` switches, those of a `class` or a `cause`, of a `program`; a `level` of the caches and TLBs, or the
+        /// `kernel`. Observed: `all` tasks, those of a `name`, or a `neighbour` that preempted them.
+        kind: &'static str,
+        /// Of the class, cause, program, level, tasks or neighbour; null for the kernel's threads.
+        name: Option<&'a str>,
+    },
+    Observed {
+        /// `all`, `name` or `neighbour`.
+        kind: &'static str,
+        /// Of the tasks or of the neighbour; null for the kernel's threads.
+        name: Option<&'a str>,
+    },
 }
 
-#[derive(Serialize)]
+/// One side of a pair.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Side")]
 struct CostView {
+    /// The number.
     value: f64,
+    /// Lower end of the interval of this side alone.
     low: Option<f64>,
+    /// Upper end.
     high: Option<f64>,
+    /// Records behind it.
     records: usize,
 }
 

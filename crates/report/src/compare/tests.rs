@@ -109,7 +109,7 @@ fn the_screen_has_what_changed_most_and_no_line_too_long() {
 
 #[test]
 fn json_says_the_same() {
-    let value: serde_json::Value = serde_json::from_str(&rendered(Format::Json, Some(0.3))).expect("JSON");
+    let value = crate::conformity::read(rendered(Format::Json, Some(0.3)));
     assert_eq!(value["schema"], "switchcost.compare/1");
     assert_eq!(value["slower_than_allowed"], 0);
     assert_eq!(value["environment"][0]["what"], "kernel");

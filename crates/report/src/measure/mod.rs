@@ -7,7 +7,7 @@ mod csv;
 mod curves;
 mod details;
 mod figures;
-mod json;
+pub(crate) mod json;
 mod lmbench;
 mod machine;
 mod matrix;

@@ -3,28 +3,48 @@ use ::observation::{
 };
 use analysis::observation::Findings;
 use record::HostManifest;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OBSERVE_REPORT_SCHEMA;
 use crate::for_programs::json;
 
-#[derive(Serialize)]
-struct View<'a> {
+/// What an observation comes to.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Report")]
+pub(crate) struct View<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// Of the program that observed.
     program_version: &'a str,
+    /// RFC 3339, UTC.
     started_at: &'a str,
+    /// The machine.
     host: &'a HostManifest,
+    /// What was observed.
     subject: &'a Subject,
+    /// Requests served in the window; null where that is not known.
     requests: Option<u64>,
+    /// How it was counted, and so what is known at all.
     source: Source,
+    /// Why not in a way that tells more.
     not_counted_by: &'a [String],
+    /// What each CPU did in the window; empty where the source does not tell.
     cpus: &'a [CpuTime],
+    /// The three longest waits for a CPU.
     longest_waits: &'a [LongWait],
+    /// What found no room and is missing.
     lost: &'a Lost,
+    /// What observing cost; null where the source does not tell.
     own_cost: Option<&'a OwnCost>,
+    /// Control groups whose quota was used up.
     throttled: &'a [Throttled],
+    /// Stretches of the window, in order, at most 240.
     moments: &'a [Moment],
+    /// Time slices extended in critical sections on the whole machine (rseq); null where the kernel does not count
+    /// them.
     slice_extensions: Option<SliceExtensions>,
+    /// What a switch costs here; null where it was neither measured nor remembered.
     calibration: Option<&'a Calibration>,
     #[serde(flatten)]
     findings: &'a Findings,

@@ -3,7 +3,7 @@
 mod answer;
 mod csv;
 mod figures;
-mod json;
+pub(crate) mod json;
 mod metrics;
 mod neighbours;
 mod notes;

@@ -1,6 +1,7 @@
 //! The table of claims: what is to be judged, and how, before anything is run.
 
 use ::reproduce::{Entry, Kind, Paper, table};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::for_programs::{self, csv};
@@ -12,15 +13,23 @@ use crate::page::Page;
 /// Version 1: the first.
 pub const CLAIMS_SCHEMA: &str = "switchcost.claims/1";
 
-#[derive(Serialize)]
-struct View {
+/// What is to be judged.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Claims")]
+pub(crate) struct View {
+    /// Name and version of this form.
     schema: &'static str,
+    /// One for each paper that was asked for.
     papers: Vec<PaperView>,
 }
 
-#[derive(Serialize)]
+/// The claims of one paper.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "PaperClaims")]
 struct PaperView {
+    /// Its name.
     paper: String,
+    /// Its claims, each as the table has it.
     claims: Vec<Entry>,
 }
 

@@ -1,4 +1,5 @@
 use ::reproduce::{Exhibit, Kind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Reproduction, tally};
@@ -10,40 +11,65 @@ use crate::for_programs;
 /// verdicts are counted by kind; reasons are tested; `not-told` was `not-shown`; the program's version.
 pub const REPRODUCE_SCHEMA: &str = "switchcost.reproduce/2";
 
-#[derive(Serialize)]
-struct View<'a> {
+/// Papers, redone.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Report")]
+pub(crate) struct View<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// Of the program.
     version: &'static str,
+    /// One for each paper that was asked for; in `PAPER.json` that one only.
     papers: Vec<PaperView<'a>>,
 }
 
-#[derive(Serialize)]
+/// One paper, redone.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Paper")]
 struct PaperView<'a> {
+    /// `li2007`, `michigan`, `blog`, `lmbench`, `mogul1990`, `today`.
     paper: String,
+    /// Authors, title, where and when.
     citation: &'static str,
+    /// Where it was redone, in one line.
     machine: &'a str,
+    /// How many claims of each kind have which verdict. Definitions are not counted.
     verdicts: Verdicts,
+    /// One for each published figure or table.
     exhibits: &'a [Exhibit],
+    /// What was run.
     commands: Vec<CommandView<'a>>,
 }
 
-#[derive(Serialize)]
+/// Verdicts by what they are worth.
+#[derive(JsonSchema, Serialize)]
 struct Verdicts {
+    /// Of claims whose numbers could have been otherwise.
     tested: Counts,
+    /// Of claims for which something was fitted first.
     calibrated: Counts,
 }
 
-#[derive(Serialize)]
+/// How many claims have which verdict.
+#[derive(JsonSchema, Serialize)]
 struct Counts {
+    /// Printed as "reproduced".
     holds: usize,
+    /// Printed as "not reproduced".
     differs: usize,
+    /// Printed as "inconclusive".
     not_told: usize,
 }
 
-#[derive(Serialize)]
+/// A command that was run.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Command")]
 struct CommandView<'a> {
+    /// Its name among the steps of the exhibits.
     step: &'a str,
+    /// The command line.
     command: &'a str,
+    /// Why it left no record.
     missing: Option<&'a str>,
 }
 

@@ -111,7 +111,7 @@ fn the_screen_begins_with_what_is_not_reproduced() {
 
 #[test]
 fn json_keeps_numbers_and_reasons() {
-    let value: serde_json::Value = serde_json::from_str(&rendered(Format::Json)).expect("JSON");
+    let value = crate::conformity::read(rendered(Format::Json));
     assert_eq!(value["schema"], "switchcost.reproduce/2");
     assert_eq!(value["papers"].as_array().map(Vec::len), Some(2), "one object, whatever is asked for");
     let value = &value["papers"][1];
@@ -153,7 +153,7 @@ fn the_table_of_claims_is_printed_in_each_format() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let json = super::render_claims(&papers, Format::Json, Style::default());
-    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let value = crate::conformity::read(json);
     let claims = value["papers"][0]["claims"].as_array().expect("claims");
     assert!(claims.len() > 30 && claims.iter().all(|claim| claim["rule"].is_object() && claim["place"].is_string()));
     let csv = super::render_claims(&papers, Format::Csv, Style::default());

@@ -1,5 +1,6 @@
 //! A last level shared in turn and at once: a table, and the same for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use simulation_result::LastLevelCounts;
 
@@ -16,7 +17,7 @@ use crate::{Format, Style};
 pub const SIMULATE_AT_ONCE_SCHEMA: &str = "switchcost.simulate-at-once/1";
 
 /// One design's last level in both.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct AtOnce {
     /// In long turns.
     pub in_turn: LastLevelCounts,
@@ -24,12 +25,19 @@ pub struct AtOnce {
     pub at_once: LastLevelCounts,
 }
 
-#[derive(Serialize)]
-struct View<'a> {
+/// A last level shared in turn, and at once.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Report")]
+pub(crate) struct View<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// The trace.
     source: &'a str,
+    /// Instructions of a turn, where processes take turns.
     in_turn_instructions: u64,
+    /// The same where they run at once.
     at_once_instructions: u64,
+    /// Each design's last level in both.
     designs: &'a [AtOnce],
 }
 

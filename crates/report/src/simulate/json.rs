@@ -5,6 +5,7 @@ use analysis::simulation::{
     ProcessFinding, SurvivorBias,
 };
 use record::HostManifest;
+use schemars::JsonSchema;
 use serde::Serialize;
 use simulation_result::{
     ByView, Depth, HierarchyCounts, LevelCounts, LostCycles, PhysicalPages, Simulation, TraceFacts,
@@ -14,172 +15,305 @@ use super::SIMULATE_REPORT_SCHEMA;
 use crate::for_programs::json;
 
 /// The whole report.
-#[derive(Serialize)]
-pub(super) struct ReportView<'a> {
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Report")]
+pub(crate) struct ReportView<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// Of the program that simulated.
     program_version: &'a str,
+    /// RFC 3339, UTC.
     started_at: &'a str,
+    /// The command line.
     command: &'a [String],
+    /// The machine that simulated (not the one that was simulated).
     host: Option<&'a HostManifest>,
+    /// What was simulated.
     trace: &'a TraceFacts,
+    /// Length of an interval.
     interval_instructions: u64,
+    /// Curves are integrated up to where this share of the segments remains.
     cut_share: f64,
+    /// Distributions of segment lengths.
     lengths: Vec<LengthView<'a>>,
+    /// In the order of the record.
     designs: Vec<DesignView<'a>>,
+    /// `source` (a note of the trace: what its source left out or had to make up), `incomplete`, `many-intervals`.
     flags: &'a [Flag],
 }
 
-#[derive(Serialize)]
+/// How long segments run.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Lengths")]
 struct LengthView<'a> {
     #[serde(flatten)]
     group: GroupView<'a>,
+    /// How many.
     segments: u64,
+    /// Half of them run at most so many instructions.
     median_instructions: u64,
+    /// Their mean length.
     mean_instructions: f64,
+    /// The longest.
     max_instructions: u64,
+    /// From short to long.
     points: Vec<LengthPoint>,
 }
 
-#[derive(Serialize)]
+/// A point of the distribution of lengths.
+#[derive(JsonSchema, Serialize)]
 struct LengthPoint {
+    /// So many instructions ...
     instructions: u64,
+    /// ... and the share of the group's segments that run at most so many.
     share: f64,
 }
 
 /// `kind` and `name` of a group.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Group")]
 struct GroupView<'a> {
+    /// `all`; `class`; `cause`; `end-class`: by why segments end.
     kind: &'static str,
+    /// Of a class: `system call`, `page fault`, `involuntary`, `other`; of a cause: such as `voluntary syscall read`.
     name: &'a str,
 }
 
-#[derive(Serialize)]
+/// What was found out about one design.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Design")]
 struct DesignView<'a> {
+    /// The design's.
     name: &'a str,
+    /// How much is said about it.
     depth: Depth,
+    /// Shortest and longest time of a cycle.
     cycle_ns: Option<[f64; 2]>,
+    /// Of the trace.
     instructions: u64,
+    /// Loads and stores of the trace.
     data_refs: u64,
+    /// The start of the first task does not count.
     switches: Switches,
+    /// One hierarchy for all processes.
     shared: HierarchyView<'a>,
+    /// One for each process.
     private: HierarchyView<'a>,
+    /// One that is emptied at each switch.
     flushed: HierarchyView<'a>,
+    /// Net: excess cycles per switch up to the cut-off, first touches apart. It is `lost_cycles` less `gained_cycles`
+    /// and `state_cycles`.
     average_cost_cycles: &'a Cost,
+    /// Of these, [lost to others](../method/simulation.md#lost-to-others-gained-from-others).
     lost_cycles: &'a Cost,
+    /// Of these, gained from others.
     gained_cycles: &'a Cost,
+    /// Of these, what the state of replacement and prefetch differs by.
     state_cycles: &'a Cost,
+    /// All cycles saved at [first touches](../method/simulation.md#gained-from-whom), once; null where lookups were not
+    /// compared.
     first_touch_cycles: Option<f64>,
+    /// All cycles lost, no cut-off, [to whom](../method/simulation.md#lost-to-whom).
     lost_to: Option<LostCycles>,
+    /// Cycles lost times switches over all cycles.
     lost_percent: Option<f64>,
+    /// The average cost with the shortest and the longest cycle.
     average_cost_ns: Option<[Cost; 2]>,
+    /// Where curves are cut off.
     cut: Cut,
+    /// Average cost times switches over all cycles.
     overhead_percent: Option<f64>,
+    /// Shared less private, no cut-off.
     excess_cycles: f64,
+    /// The same per switch.
     excess_cycles_per_switch: Option<f64>,
+    /// The same as a share of all cycles.
     excess_percent: Option<f64>,
+    /// Flushed less private, per switch: the cold bound.
     flushed_cycles_per_switch: Option<f64>,
+    /// Every line and TLB entry brought in once.
     reload_bound_cycles: u64,
+    /// Agarwal's model.
     agarwal: Option<&'a Agarwal>,
+    /// Why there is no model.
     agarwal_why: Option<&'a str>,
+    /// Curves.
     groups: Vec<CurveView<'a>>,
+    /// By program name, most instructions first.
     processes: &'a [ProcessFinding],
+    /// Of all segments and of those after involuntary switches.
     survivor_bias: Vec<BiasView<'a>>,
+    /// Excess cycles by part.
     parts: &'a [ExcessPart],
+    /// Caches, then TLBs.
     levels: Vec<LevelRates<'a>>,
+    /// Where misses come from, by level.
     origins: &'a [OriginFinding],
+    /// Lines lost and restored, by level.
     losses: &'a [LossFinding],
+    /// Who evicts whom, by level.
     evictions: &'a [EvictionTable],
+    /// [What evicts lines of others](../method/simulation.md#what-evicts-lines-of-others), by level.
     evictors: &'a [EvictorFinding],
+    /// Excess cycles attributed to code.
     code: &'a [PlaceFinding],
+    /// [The same](../method/simulation.md#the-data-that-pays) of data: `line` is null.
     data: &'a [PlaceFinding],
+    /// [System calls](../method/simulation.md#system-calls) that kept the CPU, most cycles first, where the trace has a
+    /// kernel.
     calls: &'a [CallFinding],
+    /// What the kernel takes, where the trace has a kernel.
     kernel: Option<&'a KernelFinding>,
+    /// Where any level has a physical index or tag: where [physical addresses](design.md#physical-addresses) are from.
+    /// Null too for records that were written before it was counted.
     physical_pages: Option<PhysicalPages>,
+    /// Notes on these numbers, below.
     flags: &'a [Flag],
 }
 
-#[derive(Serialize)]
+/// Switches of the trace.
+#[derive(JsonSchema, Serialize)]
 struct Switches {
+    /// By will of the task that left.
     voluntary: u64,
+    /// Other switches.
     involuntary: u64,
 }
 
-#[derive(Serialize)]
+/// Counters of one hierarchy.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Hierarchy")]
 struct HierarchyView<'a> {
+    /// All cycles.
     cycles: u64,
+    /// Of stores that waited for a write buffer.
     write_stall_cycles: u64,
+    /// Caches.
     levels: Vec<LevelView<'a>>,
+    /// TLBs.
     tlbs: Vec<LevelView<'a>>,
 }
 
-#[derive(Serialize)]
+/// Counters of one cache or TLB.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Level")]
 struct LevelView<'a> {
+    /// Its name.
     name: &'a str,
+    /// Lookups.
     accesses: u64,
+    /// Those that missed.
     misses: u64,
     #[serde(flatten)]
     counts: Counts,
 }
 
-#[derive(Serialize)]
+/// How often one level misses, and what switches have to do with it.
+#[derive(JsonSchema, Serialize)]
 struct LevelRates<'a> {
+    /// Its name.
     level: &'a str,
+    /// Misses per thousand instructions; null without instructions.
     mpki: Option<&'a ByView<f64>>,
+    /// Lookups per switch that missed in the shared hierarchy and not in the private one, first touches apart; null
+    /// where they were not compared.
     lost_per_switch: Option<f64>,
+    /// The other way round.
     gained_per_switch: Option<f64>,
+    /// Lines that it has, or entries.
     lines: u64,
+    /// The most lines that it held at one time, or an upper bound.
     most_held: u64,
+    /// False where that is less than three quarters of them, so that it says nothing about switches there.
     was_full: bool,
 }
 
-#[derive(Serialize)]
+/// By kind.
+#[derive(JsonSchema, Serialize)]
 struct Counts {
+    /// Instruction fetches that looked here.
     instruction_accesses: u64,
+    /// Instruction fetches that missed.
     instruction_misses: u64,
+    /// Loads that looked here.
     load_accesses: u64,
+    /// Loads that missed.
     load_misses: u64,
+    /// Stores that looked here.
     store_accesses: u64,
+    /// Stores that missed.
     store_misses: u64,
+    /// Lines brought in on demand.
     fills: u64,
+    /// Lines written back to the level below.
     write_backs: u64,
+    /// Lines brought in before they were asked for.
     prefetches: u64,
+    /// Misses that found their line in the victim cache.
     victim_hits: u64,
+    /// Misses that found their line in a stream buffer.
     stream_hits: u64,
+    /// Cycles spent here.
     cycles: u64,
 }
 
-#[derive(Serialize)]
+/// The curve and the cost of one group of segments.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Curve")]
 struct CurveView<'a> {
     #[serde(flatten)]
     group: GroupView<'a>,
+    /// How many.
     segments: u64,
+    /// Half of them run at most so many; null where the record holds sums over segments.
     median_instructions: Option<u64>,
+    /// Net cost of a switch, up to the cut-off.
     cost_cycles: &'a Cost,
+    /// Of those, lost to others.
     lost_cycles: &'a Cost,
+    /// Of those, gained from others.
     gained_cycles: &'a Cost,
+    /// Of those, what the state of replacement and prefetch differs by.
     state_cycles: &'a Cost,
+    /// Where the curve is cut off.
     cut: Cut,
+    /// All excess cycles of these segments.
     excess_cycles: f64,
+    /// One for each interval that a segment reaches.
     points: &'a [Point],
 }
 
-#[derive(Serialize)]
+/// What the end of short segments does to the curve of a group.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "SurvivorBias")]
 struct BiasView<'a> {
     #[serde(flatten)]
     group: GroupView<'a>,
+    /// Of so many segments ...
     segments: u64,
+    /// ... so many reach the last interval before the cut-off.
     survivors: u64,
+    /// Private CPI of all segments over the first tenth of the curve.
     early_private_cpi: f64,
+    /// The same of those that survive alone.
     early_private_cpi_of_survivors: f64,
+    /// Cost of those that survive alone.
     cost_of_survivors_cycles: f64,
+    /// Whether the two curves differ by more than a twentieth.
     bites: bool,
+    /// The program whose share of the segments grows most.
     grows: Option<GrowthView<'a>>,
 }
 
-#[derive(Serialize)]
+/// A program whose share of the segments grows.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Growth")]
 struct GrowthView<'a> {
+    /// Its name.
     program: &'a str,
+    /// Of all segments.
     share_at_start: f64,
+    /// Of those that reach the cut-off.
     share_at_cut: f64,
 }
 

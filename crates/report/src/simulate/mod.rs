@@ -2,7 +2,7 @@
 
 pub(crate) mod amount;
 mod answer;
-mod at_once;
+pub(crate) mod at_once;
 mod calls;
 mod causes;
 mod csv;
@@ -11,14 +11,14 @@ mod designs;
 mod details;
 mod figures;
 mod heavy_calls;
-mod json;
+pub(crate) mod json;
 mod notes;
-mod orders;
+pub(crate) mod orders;
 mod origins;
 mod programs;
 mod screen;
 mod trace;
-mod trials;
+pub(crate) mod trials;
 
 use analysis::simulation::{DesignFinding, Findings};
 use simulation_result::Simulation;

@@ -1,6 +1,7 @@
 //! Several orders of the same turns: a table, the same for programs, and the curve of cost over quantum.
 
 use analysis::simulation::OrderFinding;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::amount::{as_time, count, ends, known, rounded, share, with_bound};
@@ -16,10 +17,15 @@ use crate::{Format, Style};
 /// Version 1: the first.
 pub const SIMULATE_ORDERS_SCHEMA: &str = "switchcost.simulate-orders/1";
 
-#[derive(Serialize)]
-struct OrdersView<'a> {
+/// Several orders of the same references.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Orders")]
+pub(crate) struct OrdersView<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// The trace.
     source: &'a str,
+    /// One for each design of each order.
     orders: &'a [OrderFinding],
 }
 

@@ -1,4 +1,5 @@
 use analysis::simulation::{Findings, TrialFinding};
+use schemars::JsonSchema;
 use serde::Serialize;
 use simulation_result::Simulation;
 
@@ -16,10 +17,15 @@ use crate::{Format, Style};
 /// Version 1: the first.
 pub const SIMULATE_TRIALS_SCHEMA: &str = "switchcost.simulate-trials/1";
 
-#[derive(Serialize)]
-struct TrialsView<'a> {
+/// Several records of one workload.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Trials")]
+pub(crate) struct TrialsView<'a> {
+    /// Name and version of this form.
     schema: &'static str,
+    /// Each design over all trials.
     designs: &'a [TrialFinding],
+    /// The report of each record.
     trials: Vec<json::ReportView<'a>>,
 }
 

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Entry, Found, Kind, Quantities, Rule, Term, Verdict};
@@ -5,7 +6,7 @@ use crate::Records;
 use crate::text::number;
 
 /// One thing that a paper shows, and whether it shows here.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Claim {
     /// The claim as the table has it, without its reasons.
     #[serde(flatten)]
@@ -24,7 +25,7 @@ pub struct Claim {
 }
 
 /// A possible reason, tested.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reason {
     /// The reason.
     pub statement: String,

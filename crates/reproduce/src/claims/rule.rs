@@ -1,20 +1,29 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Term;
 use crate::text::number;
 
 /// Which numbers meet a claim. The ends do not belong to a range; an end may be infinite.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
     /// All numbers lie in the range: an order or a trend, where the numbers are ratios, and the range begins or ends at 1.
-    Every(#[serde(with = "ends")] [f64; 2]),
+    Every(
+        #[serde(with = "ends")]
+        #[schemars(with = "[Option<f64>; 2]")]
+        [f64; 2],
+    ),
     /// At least one does.
-    Some(#[serde(with = "ends")] [f64; 2]),
+    Some(
+        #[serde(with = "ends")]
+        #[schemars(with = "[Option<f64>; 2]")]
+        [f64; 2],
+    ),
 }
 
 /// What the rule of a claim makes of the intervals of its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The rule is met wherever in their intervals the numbers lie.

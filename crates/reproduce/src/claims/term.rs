@@ -1,11 +1,12 @@
 use analysis::Estimate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
 use crate::text::number;
 
 /// One number that a claim is judged by.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Term {
     /// Of what.
     pub name: String,

@@ -1,6 +1,6 @@
 //! `switchcost man`: the manual page, made from the definition of the flags; or that definition for programs.
 
-mod flags;
+pub(crate) mod flags;
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;

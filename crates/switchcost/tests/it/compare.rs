@@ -75,7 +75,7 @@ fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
     };
     let (one, two) = (simulate("mogul-1a", "one.parquet"), simulate("mogul-2a", "two.parquet"));
     let ran = place.run(&["compare", text(&one), text(&two), "--format", "json"]);
-    let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    let value = ran.json();
     // The sample is so short that no cost has an interval.
     assert_eq!((&value["basis"], ran.code), (&"same-trace".into(), 3), "{value}");
     let (base, new) = (serde_json::json!(["mogul-1a"]), serde_json::json!(["mogul-2a"]));

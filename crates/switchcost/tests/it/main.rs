@@ -17,6 +17,7 @@ mod messages;
 mod observe;
 mod outputs;
 mod packages;
+mod pages;
 mod report;
 mod reproduce;
 mod results;

@@ -1,7 +1,6 @@
 //! The main job on the real machine: what it prints, what it keeps, what it selects.
 
 use crate::common::{Place, allowed_cpus, is_disturbed};
-use serde_json::Value;
 
 #[test]
 fn report_prints_again_exactly_what_measure_printed() {
@@ -45,7 +44,7 @@ fn rings_shared_arrays_chases_and_every_access_are_measured() {
         let record = place.path(&format!("{index}.jsonl"));
         let usual = ["measure", "--max-repetitions", "6", "--no-counters", "--format", "json", "--record"];
         let ran = place.run(&[&usual[..], &[record.to_str().expect("a plain path")], set].concat());
-        let json: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{set:?}: {}", ran.stderr));
+        let json = ran.json();
         for result in json["results"].as_array().expect("results") {
             let is_silent = result["status"] == "not-measured" && result["total_samples"] == 0;
             assert!(!is_silent, "{set:?}: {} gave no sample: {}", result["mechanism"], result["why"]);
@@ -105,7 +104,7 @@ fn completions_and_manual_come_from_the_same_definition() {
 fn doctor_says_found_wanted_and_fix_and_its_verdict_is_the_exit_code() {
     let place = Place::new();
     let ran = place.run(&["doctor", "--format", "json"]);
-    let fitness: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let fitness = ran.json();
     assert_eq!(fitness["schema"], "switchcost.doctor/1");
     let expected = match fitness["verdict"].as_str() {
         Some("fit") => 0,

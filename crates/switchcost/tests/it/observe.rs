@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::common::{Place, Ran, text};
+use crate::common::{Place, Ran, conformity, text};
 use serde_json::Value;
 
 /// Sleeps a little, now and then.
@@ -100,7 +100,7 @@ fn in_a_container_no_process_is_taken_for_another_one() {
         return;
     }
     assert!(said.contains("need the machine's") || said.contains("no right to load BPF"), "{said}");
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let json = conformity::read(&output.stdout);
     assert_ne!(json["source"], "bpf");
     let names: Vec<&str> =
         json["processes"].as_array().expect("processes").iter().filter_map(|p| p["name"].as_str()).collect();

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::common::{Place, text};
+use crate::common::{Place, conformity, text};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 
 fn words(place: &Place, arguments: &[&str]) -> (i32, String, String) {
     let ran = place.run(arguments);
@@ -42,7 +41,7 @@ fn the_table_of_claims_is_printed_without_running_anything() {
     assert_eq!(code, 0, "{why}");
     assert!(text.contains("order-of-costs") && text.contains("Rule: every number above 1.00"), "{text}");
     let (code, json, _) = words(&place, &["reproduce", "all", "--claims", "--format", "json"]);
-    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let json = conformity::read(json);
     assert_eq!((code, &json["schema"]), (0, &"switchcost.claims/1".into()));
     assert_eq!(json["papers"].as_array().map(Vec::len), Some(6));
     assert!(!place.path("switchcost/reproduce").exists(), "nothing is run, nothing is made");
@@ -63,7 +62,7 @@ fn everything_is_redone_quickly() {
     let mut told = 0;
     for paper in ["li2007", "michigan", "blog", "lmbench", "mogul1990", "today"] {
         let json = fs::read(site.join(format!("{paper}.json"))).expect("a file");
-        let json: Value = serde_json::from_slice(&json).expect("JSON");
+        let json = conformity::read(json);
         for exhibit in json["papers"][0]["exhibits"].as_array().expect("exhibits") {
             for claim in exhibit["claims"].as_array().expect("claims") {
                 let is_told = claim["verdict"] != "not-told";
@@ -84,7 +83,7 @@ fn everything_is_redone_quickly() {
 
 /// What must be there of one paper on any machine, and that its page is made again from its records alone.
 fn check_michigan(place: &Place, site: &Path) {
-    let json: Value = serde_json::from_slice(&fs::read(site.join("michigan.json")).expect("a file")).expect("JSON");
+    let json = conformity::read(fs::read(site.join("michigan.json")).expect("a file"));
     assert_eq!(json["schema"], "switchcost.reproduce/2");
     // What is simulated is decided on any machine, however loud. 32 KiB is among the quick sizes: two arrays lose each
     // other's lines, one alone keeps its own.

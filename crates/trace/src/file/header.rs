@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ReadTraceError;
@@ -9,7 +10,7 @@ pub const TRACE_SCHEMA: &str = "switchcost.trace";
 pub const TRACE_VERSION: u32 = 3;
 
 /// How the order of the tasks came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceOrder {
     /// The tracing program gave each task its turn.
@@ -24,7 +25,7 @@ pub enum TraceOrder {
 
 /// What a trace says of itself. Nothing here differs between two captures of the same deterministic workload: no time,
 /// no process id of the kernel, no name of a machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceHeader {
     /// Schema and version of the format; what a writer is given here is not looked at.
     pub schema: String,
@@ -51,7 +52,7 @@ pub struct TraceHeader {
 }
 
 /// What a guest was started with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Guest {
     /// Name of the kernel's image, without its folder: `vmlinuz-6.1.0-56-cloud-amd64`.
     pub kernel: String,

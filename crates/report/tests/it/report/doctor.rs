@@ -66,6 +66,7 @@ fn one_screen_has_what_is_not_as_it_should_be() {
 #[test]
 fn json_is_the_check_up_itself() {
     let text = render(&usual(), Format::Json);
+    crate::conformity::read(&text);
     assert_eq!(serde_json::from_str::<Fitness>(&text).expect("JSON"), usual());
     assert!(text.ends_with("}\n"));
 }

@@ -1,7 +1,6 @@
 //! Two simulations beside each other, in every format.
 
 use analysis::compare::{Comparison, Options, compare_simulations};
-use serde_json::Value;
 use switchcost_report::compare::{Request, render};
 use switchcost_report::html::{Html, render_comparison};
 use switchcost_report::{Format, Style};
@@ -44,7 +43,7 @@ fn a_whole_comparison() {
 
 #[test]
 fn json_and_csv_name_design_part_quantity_and_unit() {
-    let value: Value = serde_json::from_str(&text(Format::Json)).expect("JSON");
+    let value = crate::conformity::read(text(Format::Json));
     assert_eq!((&value["schema"], &value["basis"]), (&"switchcost.compare/1".into(), &"same-trace".into()));
     let first = &value["pairs"][0];
     let expected = [

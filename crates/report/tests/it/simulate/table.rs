@@ -157,7 +157,7 @@ fn several_trials() {
     let trials = [(&head, &first), (&head, &second)];
     insta::assert_snapshot!(simulate::render_trials(&trials, &designs, Format::Table, DETAILED));
     let json = simulate::render_trials(&trials, &designs, Format::Json, Style::default());
-    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let json = crate::conformity::read(json);
     assert_eq!(json["schema"], "switchcost.simulate-trials/1");
     assert_eq!(json["trials"][1]["schema"], "switchcost.simulate/1");
     assert_eq!(json["designs"][0]["average_cost_cycles"]["n"], 2);
@@ -235,7 +235,7 @@ fn orders_stand_beside_each_other() {
     let render = |format| simulate::render_orders("two.trace", &orders, format, Style::default());
     insta::assert_snapshot!(render(Format::Table));
     insta::assert_snapshot!(render(Format::Csv));
-    let json: serde_json::Value = serde_json::from_str(&render(Format::Json)).expect("JSON");
+    let json = crate::conformity::read(render(Format::Json));
     assert_eq!((&json["schema"], &json["source"]), (&"switchcost.simulate-orders/1".into(), &"two.trace".into()));
     assert_eq!(json["orders"].as_array().map(Vec::len), Some(6));
     assert!(!render(Format::Json).contains('\u{1b}'));
@@ -273,7 +273,7 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
     let render = |format| simulate::render_at_once("two.sct", [400_000, 100], &pairs, format, Style::default());
     insta::assert_snapshot!(render(Format::Table));
     insta::assert_snapshot!(render(Format::Csv));
-    let json: serde_json::Value = serde_json::from_str(&render(Format::Json)).expect("JSON");
+    let json = crate::conformity::read(render(Format::Json));
     assert_eq!(
         (&json["schema"], &json["at_once_instructions"]),
         (&"switchcost.simulate-at-once/1".into(), &100.into())

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, Command};
 use record::{Between, Mechanism, Policy};
 use report::Format;
 use report::observe::By;
+use schemars::JsonSchema;
 use serde::Serialize;
 use strum::IntoEnumIterator;
 use units::{Bytes, CpuId, Nanos};
@@ -15,36 +16,56 @@ use workload::{Access, Pages, Pattern, Sharing};
 
 use crate::cli::trace::{ExportFormat, ForeignFormat, OrderFlag, ProcessesFlag};
 
-const SCHEMA: &str = "switchcost.flags/1";
+pub(crate) const SCHEMA: &str = "switchcost.flags/1";
 
-#[derive(Serialize)]
-struct Description {
+/// The program, or one verb.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Description {
+    /// Name and version of this form.
     schema: &'static str,
+    /// Of this program.
     program_version: &'static str,
     #[serde(flatten)]
     verb: Verb,
 }
 
-#[derive(Serialize)]
+/// A verb.
+#[derive(JsonSchema, Serialize)]
 struct Verb {
+    /// `switchcost` itself, or the verb's.
     name: String,
+    /// One sentence, without its full stop.
     about: String,
+    /// Flags and positional arguments, in the order of the help; `--help` and `--version` are left out.
     arguments: Vec<Argument>,
+    /// Those below it.
     verbs: Vec<Verb>,
 }
 
-#[derive(Serialize)]
+/// A flag or a positional argument.
+#[derive(JsonSchema, Serialize)]
 struct Argument {
+    /// Of a flag without `--`.
     name: String,
+    /// It has no flag.
     is_positional: bool,
+    /// It has to be given.
     is_required: bool,
+    /// What its help calls the value; null if it takes none.
     value: Option<String>,
+    /// `flag` (no value), `name` (of a closed list), `size` (`64KiB`), `time` (`30s`), `percentage` (`5%`), `integer`, `path`, `text`.
     kind: &'static str,
+    /// The closed list; else empty.
     names: Vec<String>,
+    /// How several values are given: `commas` between them, or the flag `repeated`; null: one value.
     several: Option<&'static str>,
+    /// The flag may stand without its value.
     is_value_optional: bool,
+    /// What counts where it is not given, if that is one value.
     default: Option<String>,
+    /// The heading of the help that it is below.
     heading: Option<String>,
+    /// One sentence, without its full stop.
     help: String,
 }
 

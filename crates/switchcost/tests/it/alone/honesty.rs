@@ -31,7 +31,7 @@ fn under_a_hog_without_real_time_rights_a_number_is_told_to_be_from_beside_it() 
     let _hog = Hog::on(&cpu);
     let ran = place.measure(&["--mechanism", "pipe,futex", "--no-rt", "--cpu", &cpu, "--format", "json"]);
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
-    let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let json = ran.json();
     for result in json["results"].as_array().expect("results") {
         if result["status"] == "not-measured" {
             assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");

@@ -147,7 +147,7 @@ fn a_cache_is_shared_in_turn_and_at_once() {
         eprintln!("skipped: no two CPUs that share a cache");
         return;
     }
-    let json: Value = serde_json::from_str(&probe.stdout).expect("JSON");
+    let json = probe.json();
     let found = json["shared_cache"].as_array().expect("a list");
     let sizes: Vec<_> = found.iter().map(|one| one["working_set"]["size_bytes"].as_u64()).collect();
     assert_eq!(sizes, [Some(4 << 10), Some(512 << 10)], "the control is measured without being asked for");

@@ -1,10 +1,14 @@
 //! The program as a user runs it, with a state folder of its own.
 
+#[path = "../../../../report/tests/it/conformity.rs"]
+pub(crate) mod conformity;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
+use report::schema::all as schemas;
 use rustix::thread::CpuSet;
 use serde_json::Value;
 
@@ -31,9 +35,10 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// What it printed, read as JSON.
+    /// What it printed, read as JSON that is as its schema says.
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", self.stdout, self.stderr))
+        assert!(!self.stdout.is_empty(), "{}", self.stderr);
+        conformity::read(&self.stdout)
     }
 }
 

@@ -1,0 +1,54 @@
+//! JSON Schema of everything that is printed as JSON, made from the types that are printed: their fields, and what is said of them.
+
+use record::Fitness;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+use crate::simulate::{at_once, orders, trials};
+use crate::{compare, measure, observe, reproduce, simulate, trace};
+
+/// The schemas of all reports, each with its name and version as the reports have it.
+pub fn all() -> Vec<(&'static str, Schema)> {
+    vec![
+        of::<measure::json::ReportView<'_>>(measure::MEASURE_REPORT_SCHEMA),
+        of::<observe::json::View<'_>>(observe::OBSERVE_REPORT_SCHEMA),
+        of::<compare::json::View<'_>>(compare::COMPARE_SCHEMA),
+        of::<Fitness>(record::DOCTOR_SCHEMA),
+        of::<trace::Info<'_>>(trace::INFO_SCHEMA),
+        of::<trace::Checked<'_>>(trace::CHECK_SCHEMA),
+        of::<simulate::json::ReportView<'_>>(simulate::SIMULATE_REPORT_SCHEMA),
+        of::<trials::TrialsView<'_>>(simulate::SIMULATE_TRIALS_SCHEMA),
+        of::<orders::OrdersView<'_>>(simulate::SIMULATE_ORDERS_SCHEMA),
+        of::<at_once::View<'_>>(simulate::SIMULATE_AT_ONCE_SCHEMA),
+        of::<reproduce::json::View<'_>>(reproduce::REPRODUCE_SCHEMA),
+        of::<reproduce::claims::View>(reproduce::CLAIMS_SCHEMA),
+    ]
+}
+
+/// The schema of one form, whose field `schema` is its name.
+pub fn of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
+    let mut schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
+    schema.insert("title".to_owned(), name.into());
+    let named = schema.pointer_mut("/properties/schema").and_then(Value::as_object_mut);
+    named.expect("each form says its name").insert("const".to_owned(), name.into());
+    RecursiveTransform(tell).transform(&mut schema);
+    (name, schema)
+}
+
+/// What is said of a type or field in our sources, as it is said to who reads JSON: there names are no links, and texts are escaped.
+fn tell(schema: &mut Schema) {
+    let Some(Value::String(said)) = schema.get_mut("description") else { return };
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let replaced = [
+        ("[`", "`"),
+        ("`]", "`"),
+        (". `None`", ". Null"),
+        ("`None`", "null"),
+        ("; hostile text until escaped", ""),
+        ("; hostile data, made UTF-8 with replacement characters", ""),
+        ("; hostile data", ""),
+    ];
+    *said = replaced.into_iter().fold(line, |line, (from, to)| line.replace(from, to));
+}

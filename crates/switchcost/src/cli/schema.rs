@@ -1,0 +1,47 @@
+//! `schema`: the shape of what is printed for programs.
+
+use clap::{Args, ValueEnum};
+
+/// What is printed as JSON, by the names that its field `schema` has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::Display, strum::EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Printed {
+    /// By measure, and by report of its record
+    Measure,
+    /// By observe, and by report of its record
+    Observe,
+    /// By compare
+    Compare,
+    /// By doctor
+    Doctor,
+    /// By trace info
+    TraceInfo,
+    /// By trace check
+    TraceCheck,
+    /// By simulate, and by report of its record
+    Simulate,
+    /// By report of several records of one workload
+    SimulateTrials,
+    /// By simulate with several orders
+    SimulateOrders,
+    /// By simulate --at-once
+    SimulateAtOnce,
+    /// By reproduce
+    Reproduce,
+    /// By reproduce --claims
+    Claims,
+    /// By man
+    Flags,
+}
+
+/// Prints the JSON Schema (draft 2020-12) of what --format json prints: every field, its type, and what it means.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  switchcost schema measure > measure.schema.json
+  switchcost schema                                      all of them: one object, by their names and versions")]
+pub(crate) struct SchemaArguments {
+    /// Of what [default: all of them, one object by their names and versions]
+    #[arg(value_enum)]
+    pub(crate) printed: Option<Printed>,
+}

@@ -1,0 +1,92 @@
+//! `switchcost schema`: the shape of what is printed as JSON, made from the types that are printed.
+
+#[cfg(test)]
+mod pages;
+
+use serde_json::{Map, Value};
+
+use super::man::flags;
+use crate::cli::schema::{Printed, SchemaArguments};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+pub(crate) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
+    let mut schemas = schemas();
+    schemas.values_mut().for_each(as_printed);
+    let text = match arguments.printed {
+        None => format!("{:#}\n", Value::Object(schemas)),
+        Some(printed) => format!("{:#}\n", of(printed, schemas)),
+    };
+    Output::STDOUT.write(&text)?;
+    Ok(Exit::Success)
+}
+
+/// All schemas by name and version, their descriptions with links as the pages have them.
+fn schemas() -> Map<String, Value> {
+    let flags = report::schema::of::<flags::Description>(flags::SCHEMA);
+    report::schema::all()
+        .into_iter()
+        .chain([flags])
+        .map(|(name, schema)| (name.to_owned(), schema.to_value()))
+        .collect()
+}
+
+fn of(printed: Printed, schemas: Map<String, Value>) -> Value {
+    let beginning = format!("switchcost.{printed}/");
+    let found = schemas.into_iter().find(|(name, _)| name.starts_with(&beginning));
+    found.map_or(Value::Null, |(_, schema)| schema)
+}
+
+/// Descriptions are read away from the pages that links in them lead to. A number that is not finite is printed as null.
+fn as_printed(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match value {
+            Value::String(text) if name == "description" => *text = without_links(text),
+            Value::String(text) if name == "type" && text == "number" => *value = Value::from(vec!["number", "null"]),
+            _ => as_printed(value),
+        }),
+        Value::Array(items) => items.iter_mut().for_each(as_printed),
+        _ => {}
+    }
+}
+
+/// `[words](page.md)` as `words`.
+fn without_links(text: &str) -> String {
+    let Some((before, link)) = text.split_once('[') else { return text.to_owned() };
+    match link.split_once("](").and_then(|(words, rest)| Some((words, rest.split_once(')')?.1))) {
+        Some((words, rest)) if !words.contains('[') => format!("{before}{words}{}", without_links(rest)),
+        _ => format!("{before}[{}", without_links(link)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator;
+
+    use super::*;
+
+    #[test]
+    fn each_form_has_its_schema_and_is_called_as_in_it() {
+        let all = schemas();
+        assert_eq!(Printed::iter().count(), all.len(), "{:?}", all.keys());
+        for printed in Printed::iter() {
+            let schema = of(printed, all.clone());
+            assert_eq!(schema["properties"]["schema"]["const"], schema["title"], "{printed}");
+        }
+    }
+
+    #[test]
+    fn a_number_may_be_null_as_it_is_where_it_is_not_finite() {
+        let mut schema = of(Printed::Measure, schemas());
+        let low = |schema: &Value| schema["$defs"]["Estimate"]["properties"]["low"]["type"].clone();
+        assert_eq!(low(&schema), "number");
+        as_printed(&mut schema);
+        assert_eq!(low(&schema), serde_json::json!(["number", "null"]));
+    }
+
+    #[test]
+    fn links_are_words_where_there_are_no_pages() {
+        assert_eq!(without_links("By [reason](../method/a.md); a [b] [c](d)."), "By reason; a [b] c.");
+        assert_eq!(without_links("`[1, 2]`"), "`[1, 2]`");
+    }
+}
