@@ -12,7 +12,7 @@ from hosts import Host, alike
 from namespaces import in_a_namespace
 
 from switchcost._verbs import _MEASURE
-from switchcost.errors import PlanError
+from switchcost.errors import PlanError, StoreError
 from switchcost.fleets import Fleet, Plan, gather
 from switchcost.fleets.command import main
 from switchcost.fleets.on_ray import named
@@ -74,6 +74,8 @@ def test_of_two_hosts_nothing_says_which_is_unusual(tmp_path: Path) -> None:
     assert '<a href="fleet.files/1.html">' in page
     assert "one of the two is unusual" in page
     assert "plotly" in (tmp_path / "fleet.files" / "1.html").read_text()
+    with pytest.raises(StoreError, match=r"none/fleet.html cannot be written .No such file or directory.; name another file"):
+        fleet.save_page(tmp_path / "none" / "fleet.html")
     assert fleet.to_arrow().column("verdict").to_pylist() == ["faster", "faster"]
 
 

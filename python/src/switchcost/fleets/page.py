@@ -46,7 +46,7 @@ def save(fleet: Fleet, path: Path) -> Path:
 
 def _comparison(finding: Finding, folder: Path, number: int) -> str:
     """The program's page, with the hosts' records on one side and those of the others on the other."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     page = folder / f"{number}.html"
     with sides(finding.question.others, finding.question.hosts) as (others, hosts):
         _running.run(["compare", str(others), str(hosts), f"--output={page}"])
