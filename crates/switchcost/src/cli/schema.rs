@@ -20,7 +20,7 @@ pub(crate) enum Printed {
     TraceCheck,
     /// By simulate, and by report of its record
     Simulate,
-    /// By report of several records of one workload
+    /// By simulate of several traces
     SimulateTrials,
     /// By simulate with several orders
     SimulateOrders,
