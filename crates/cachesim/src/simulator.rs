@@ -1,19 +1,21 @@
 //! Every design, fed with one event stream.
 
 mod check;
+mod parts;
 mod pass;
 mod pieces;
 mod runner;
 mod workers;
 
 use design::Design;
-use simulation_result::{DesignResult, Interval, ProcessFacts, SwitchCause};
-use trace::Chunk;
+use simulation_result::{DesignResult, Interval, PartResult, ProcessFacts, SwitchCause};
+use trace::{Chunk, Purpose};
 
 use crate::attribution::Names;
 use crate::machine::Machine;
 pub(crate) use check::Check;
 pub use check::SimulationError;
+use parts::{Fed, WHOLE, join_parts};
 use pass::Pass;
 pub(crate) use pieces::{TakePieces, take_pieces};
 use runner::runners;
@@ -77,6 +79,8 @@ pub struct Outcome {
     pub causes: Vec<SwitchCause>,
     /// The designs, in the order in which they were given.
     pub designs: Vec<DesignResult>,
+    /// Parts of the trace, if the first chunks only warmed caches up. All the rest is of what came from the first part on.
+    pub parts: Vec<PartResult>,
 }
 
 /// Simulates designs on an event stream.
@@ -146,15 +150,35 @@ impl Simulator {
     /// A chunk that contradicts itself, or with more processes than can be told apart: no design has seen anything of it, and
     /// nothing can be said about what follows it.
     pub fn feed(&mut self, chunk: &mut Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
+        self.feed_for(chunk, WHOLE, tuples)
+    }
+
+    /// The same of a chunk of a part of a trace, or one that is only to leave in caches what it leaves there. `since_switch` is how
+    /// many instructions the running task has executed since it was switched to, where chunks before this one have left some out.
+    /// Not for designs that are simulated in one pass: simulate all in full.
+    ///
+    /// # Errors
+    /// As [`Simulator::feed`].
+    pub fn feed_part(
+        &mut self,
+        chunk: &mut Chunk,
+        purpose: Purpose,
+        since_switch: Option<u64>,
+        tuples: &mut Vec<Interval>,
+    ) -> Result<(), SimulationError> {
+        self.feed_for(chunk, Fed { purpose, since_switch }, tuples)
+    }
+
+    fn feed_for(&mut self, chunk: &mut Chunk, fed: Fed, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
         self.check.chunk(chunk)?;
         match &mut self.passes {
             Passes::Here(passes) => {
                 for pass in passes {
-                    pass.feed(chunk);
+                    pass.feed(chunk, fed);
                     pass.take_tuples(tuples);
                 }
             }
-            Passes::OnThreads(workers) => workers.feed(chunk, tuples),
+            Passes::OnThreads(workers) => workers.feed(chunk, fed, tuples),
         }
         Ok(())
     }
@@ -168,7 +192,9 @@ impl Simulator {
         let mut outcome = Outcome::default();
         let mut designs: Vec<(u16, DesignResult)> = Vec::new();
         for mut ended in ended {
+            let parts = std::mem::take(&mut outcome.parts);
             outcome = ended.facts;
+            outcome.parts = join_parts(parts, ended.parts);
             for (number, mut result, by_place) in ended.designs {
                 if let Some(by_place) = by_place {
                     by_place.fill(&mut result, self.places, &ended.programs, names);

@@ -192,6 +192,26 @@ impl World {
         self.segments = self.segments.saturating_add(1);
     }
 
+    /// The first part of the trace begins: what is counted from here on is its own. The segment under way is its first one.
+    pub(crate) fn begin_parts(&mut self) {
+        for process in &mut self.processes {
+            (process.facts.instructions, process.facts.segments) = (0, 0);
+        }
+        self.segments = 0;
+        if let (Some(segment), Some(running)) = (&mut self.segment, self.running) {
+            segment.number = 0;
+            self.segments = 1;
+            self.processes[running as usize].facts.segments = 1;
+        }
+    }
+
+    /// The segment under way has executed so many instructions, whatever was seen of them.
+    pub(crate) fn set_since_switch(&mut self, instructions: u64) {
+        if let Some(segment) = &mut self.segment {
+            segment.instructions = instructions;
+        }
+    }
+
     pub(crate) fn count(&mut self, instructions: u64) {
         let running = self.running();
         self.processes[running as usize].facts.instructions += instructions;

@@ -6,6 +6,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attribution;
+mod since;
 
 use design::Design;
 use record::HostManifest;
@@ -18,7 +19,9 @@ pub use attribution::{
 };
 
 /// Three hierarchies of one design that see the same references.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum View {
@@ -263,6 +266,17 @@ pub struct DesignResult {
     pub physical_pages: Option<PhysicalPages>,
 }
 
+/// What a part of a trace held and what every design made of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PartResult {
+    /// Instructions.
+    pub instructions: u64,
+    /// Switches, by will of the task that left or not.
+    pub switches: u64,
+    /// The designs with their numbers, without what is attributed to places.
+    pub designs: Vec<(u16, DesignResult)>,
+}
+
 /// Where the physical addresses of a design are from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PhysicalPages {
@@ -308,12 +322,43 @@ pub struct TraceFacts {
     pub involuntary_switches: u64,
     /// Whether all of the trace was simulated; otherwise why not.
     pub incomplete: Option<String>,
+    /// The part of it that was to be simulated, where that was not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<TracePart>,
     /// The guest that was traced, where it was a whole system.
     #[serde(default)]
     pub guest: Option<GuestFacts>,
     /// What the trace says that is to be known of every number from it; hostile data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// A part of a trace that was simulated by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct TracePart {
+    /// Its first instruction, from 0.
+    pub from_instruction: u64,
+    /// The first instruction behind it.
+    pub to_instruction: u64,
+    /// Instructions in the whole trace.
+    pub trace_instructions: u64,
+    /// Instructions right before it that were simulated to warm caches up. Of all before them the last use of each line was known.
+    pub warm_up_instructions: u64,
+    /// What this warm-up did, by design and level of the shared hierarchy. Empty where there was nothing before the part.
+    pub without_warm_up: Vec<WithoutWarmUp>,
+}
+
+/// What the warm-up before a part did to the misses of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct WithoutWarmUp {
+    /// The design.
+    pub design: String,
+    /// The level.
+    pub level: String,
+    /// Misses in the part.
+    pub misses: u64,
+    /// How many more there are within as many instructions as the warm-up has if only last uses are known; negative if fewer.
+    pub more_misses: i64,
 }
 
 /// What a guest was started with.

@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod man;
 pub(crate) mod observe;
+pub(crate) mod parts;
 pub(crate) mod reproduce;
 pub(crate) mod schema;
 pub(crate) mod simulate;

@@ -27,17 +27,20 @@ pub enum Purpose {
 pub struct Parts<'f> {
     file: TraceFile<'f>,
     last_uses: LastUses,
-    /// Last uses of each chunk, where they are known.
-    known: Option<TraceFile<'f>>,
     chunk: Chunk,
     /// In ascending order, and apart from each other.
     parts: Vec<Range<u64>>,
     warm_up: u64,
+    /// Where the whole trace is cut besides; empty where only the parts are wanted.
+    cuts: Vec<u64>,
     /// What is left of the chunk that is read, and its first instruction.
     rest: Option<(Chunk, u64)>,
     next: usize,
-    /// The chunk with the last switch, the one given last left out, and with it.
-    last_switch: [Option<usize>; 2],
+    /// Whether there is a switch in the chunk that was read last, and the last one before it with a switch.
+    has_switch: bool,
+    last_switch: Option<usize>,
+    /// First instruction of the piece that was given last.
+    start: u64,
 }
 
 impl<'f> Parts<'f> {
@@ -47,19 +50,27 @@ impl<'f> Parts<'f> {
         Parts {
             file,
             last_uses: LastUses::of_lines(line_bytes),
-            known: None,
             chunk: Chunk::default(),
             parts,
             warm_up,
+            cuts: Vec::new(),
             rest: None,
             next: 0,
-            last_switch: [None; 2],
+            has_switch: false,
+            last_switch: None,
+            start: 0,
         }
     }
 
-    /// Takes the last uses of chunks from a file that has them: these are not decoded.
-    pub fn with_last_uses(self, known: TraceFile<'f>) -> Parts<'f> {
-        Parts { known: Some(known), ..self }
+    /// Gives pieces of the whole trace, cut at these instructions, too, which ascend: of each of them last uses are known by
+    /// themselves.
+    pub fn cut_at(self, cuts: Vec<u64>) -> Parts<'f> {
+        Parts { cuts, ..self }
+    }
+
+    /// The first instruction of the piece that was given last.
+    pub fn start(&self) -> u64 {
+        self.start
     }
 
     /// The trace.
@@ -67,60 +78,80 @@ impl<'f> Parts<'f> {
         &self.file
     }
 
-    /// Gives the next chunk in place of what is in `chunk`; none behind the last part.
+    /// Gives the next piece of the trace in place of what is in `chunk`; none behind the last part.
     ///
     /// # Errors
     /// A chunk that cannot be read.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<Option<Purpose>, ReadTraceError> {
-        let end = self.parts.last().map_or(0, |part| part.end);
-        if let Some((rest, start)) = self.rest.take().filter(|&(_, start)| start < end) {
-            return Ok(Some(self.piece(chunk, rest, start)));
-        }
-        let Some(range) = self.range(self.next).filter(|range| range.start < end) else {
-            chunk.clear();
-            return Ok(None);
+        chunk.clear();
+        let end = self.end();
+        let (mut piece, start) = match self.rest.take() {
+            Some(rest) => rest,
+            None => match self.range(self.next).filter(|range| range.start < end) {
+                Some(range) => {
+                    self.read()?;
+                    (std::mem::take(&mut self.chunk), range.start)
+                }
+                None => return Ok(None),
+            },
         };
-        let is_near = self.is_near(&range);
-        let file = self.known.as_mut().filter(|_| !is_near).unwrap_or(&mut self.file);
-        file.go_to(self.next);
-        file.next_into(&mut self.chunk)?;
-        self.last_switch[0] = self.last_switch[1];
-        if self.chunk.marks.iter().any(|placed| matches!(placed.mark, Mark::Switch { .. })) {
-            self.last_switch[1] = Some(self.next);
+        if start >= end {
+            return Ok(None);
         }
-        self.next += 1;
-        if !is_near {
-            match self.known {
-                Some(_) => std::mem::swap(&mut self.chunk, chunk),
-                None => self.last_uses.keep(&self.chunk, chunk),
-            }
-            return Ok(Some(Purpose::LastUses));
+        let (purpose, until) = self.purpose(start);
+        let (blocks, passed) = blocks_before(&piece, until - start);
+        if blocks < piece.blocks.len() {
+            self.rest = Some((piece.split_off(blocks), start + passed));
         }
-        if self.known.is_none() {
-            self.last_uses.pass(&self.chunk);
+        self.start = start;
+        if purpose == Purpose::LastUses {
+            self.last_uses.keep(&piece, chunk);
+        } else {
+            self.last_uses.pass(&piece);
+            *chunk = piece;
         }
-        let whole = std::mem::take(&mut self.chunk);
-        Ok(Some(self.piece(chunk, whole, range.start)))
+        Ok(Some(purpose))
     }
 
-    /// Instructions that the running task has executed since it was switched to, at the start of the chunk of the trace that was given
-    /// last; since the start of the trace, if it was not.
+    /// Instructions that the running task has executed since it was switched to, at the start of the piece that was given last;
+    /// since the start of the trace, if it was not.
     ///
     /// # Errors
     /// A chunk that cannot be read.
     pub fn since_switch(&mut self) -> Result<u64, ReadTraceError> {
-        let now = self.next.checked_sub(1).and_then(|given| self.range(given)).map_or(0, |range| range.start);
-        let Some(number) = self.last_switch[0] else { return Ok(now) };
+        let own = self.next.checked_sub(1);
+        for number in own.into_iter().chain(self.last_switch) {
+            let start = self.range(number).map_or(0, |range| range.start);
+            let mut chunk = Chunk::default();
+            self.file.go_to(number);
+            self.file.next_into(&mut chunk)?;
+            if let Some(switch) = last_switch(&chunk, self.start - start) {
+                return Ok(self.start - start - switch);
+            }
+        }
+        Ok(self.start)
+    }
+
+    /// The first instruction that is not wanted.
+    fn end(&self) -> u64 {
+        match self.cuts[..] {
+            [] => self.parts.last().map_or(0, |part| part.end),
+            _ => self.file.index().instructions,
+        }
+    }
+
+    fn read(&mut self) -> Result<(), ReadTraceError> {
+        let number = self.next;
+        if let Some(before) = number.checked_sub(1)
+            && self.has_switch
+        {
+            self.last_switch = Some(before);
+        }
         self.file.go_to(number);
-        let mut chunk = Chunk::default();
-        self.file.next_into(&mut chunk)?;
-        let is_switch = |mark: &Mark| matches!(mark, Mark::Switch { .. });
-        let last = chunk.marks.iter().rev().find(|placed| is_switch(&placed.mark));
-        let before = last.map_or(0, |placed| placed.before_block as usize);
-        let blocks = chunk.blocks.run().slice(0..before);
-        let instructions: u64 = blocks.iter().map(|block| u64::from(block.instructions)).sum();
-        let start = self.range(number).map_or(0, |range| range.start);
-        Ok(now.saturating_sub(start + instructions))
+        self.file.next_into(&mut self.chunk)?;
+        self.has_switch = self.chunk.marks.iter().any(|placed| is_switch(&placed.mark));
+        self.next += 1;
+        Ok(())
     }
 
     /// Instructions of a chunk.
@@ -131,27 +162,42 @@ impl<'f> Parts<'f> {
         Some(start..end)
     }
 
-    /// Whether any of these instructions is in a part, or in the warm-up before it.
-    fn is_near(&self, range: &Range<u64>) -> bool {
-        let behind = self.parts.partition_point(|part| part.end <= range.start);
-        self.parts.get(behind).is_some_and(|part| part.start.saturating_sub(self.warm_up) < range.end)
-    }
-
-    /// Gives a chunk up to where a part begins or ends, and remembers the rest.
-    fn piece(&mut self, into: &mut Chunk, mut chunk: Chunk, start: u64) -> Purpose {
-        let behind = self.parts.partition_point(|part| part.end <= start);
-        let part = self.parts.get(behind).cloned().unwrap_or(u64::MAX..u64::MAX);
-        let (purpose, end) = match part.start <= start {
-            true => (Purpose::Count { part: behind }, part.end),
-            false => (Purpose::WarmUp, part.start),
+    /// What is from an instruction on, and up to where.
+    fn purpose(&self, at: u64) -> (Purpose, u64) {
+        let number = self.parts.partition_point(|part| part.end <= at);
+        let part = self.parts.get(number).cloned().unwrap_or(u64::MAX..u64::MAX);
+        let warm_up = part.start.saturating_sub(self.warm_up);
+        let (purpose, until) = if part.start <= at {
+            (Purpose::Count { part: number }, part.end)
+        } else if warm_up <= at {
+            (Purpose::WarmUp, part.start)
+        } else {
+            (Purpose::LastUses, warm_up)
         };
-        let (blocks, passed) = blocks_before(&chunk, end - start);
-        if blocks < chunk.blocks.len() {
-            self.rest = Some((chunk.split_off(blocks), start + passed));
-        }
-        *into = chunk;
-        purpose
+        let cut = self.cuts.get(self.cuts.partition_point(|cut| *cut <= at)).copied();
+        (purpose, cut.unwrap_or(u64::MAX).min(until))
     }
+}
+
+fn is_switch(mark: &Mark) -> bool {
+    matches!(mark, Mark::Switch { .. })
+}
+
+/// How many instructions of a chunk come before its last switch, of those within so many instructions.
+fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
+    let mut marks = chunk.marks.iter().filter(|placed| is_switch(&placed.mark)).peekable();
+    let (mut passed, mut last) = (0, None);
+    for (at, block) in chunk.blocks.iter().enumerate() {
+        if passed > within {
+            return last;
+        }
+        if marks.next_if(|placed| placed.before_block as usize <= at).is_some() {
+            last = Some(passed);
+            while marks.next_if(|placed| placed.before_block as usize <= at).is_some() {}
+        }
+        passed += u64::from(block.instructions);
+    }
+    if passed <= within && marks.peek().is_some() { Some(passed) } else { last }
 }
 
 /// How many blocks begin within so many instructions, and how many instructions these have.
@@ -261,7 +307,8 @@ mod tests {
                 Purpose::Count { .. } => 2,
             };
             assert!(order.is_sorted_by_key(rank), "{order:?}");
-            assert!(passed >= warm_up.min(from), "{passed} of {warm_up}");
+            // Blocks are not cut.
+            assert!(passed + u64::from(Block::LONGEST) >= warm_up.min(from), "{passed} of {warm_up}");
             assert_eq!(order.contains(&Purpose::LastUses), warm_up < total);
         }
     }
@@ -270,25 +317,28 @@ mod tests {
     fn instructions_since_the_switch_are_known_wherever_a_part_begins() {
         let chunks = seeded(5, 6000);
         let bytes = written(&chunks);
-        let mut last_uses = LastUses::of_lines(64);
-        let kept: Vec<Chunk> = chunks.iter().map(|chunk| last_uses.kept(chunk)).collect();
-        let known = written(&kept);
-        assert_eq!(file(&known).index().chunks.len(), file(&bytes).index().chunks.len());
         let total = file(&bytes).index().instructions;
-        for from in (0..total).step_by(total as usize / 50 + 1) {
-            for has_known in [false, true] {
-                let mut reader = Parts::new(file(&bytes), std::iter::once(from..total).collect(), 0, 64);
-                if has_known {
-                    reader = reader.with_last_uses(file(&known));
-                }
-                let mut chunk = Chunk::default();
-                while reader.next_into(&mut chunk).expect("a whole trace") == Some(Purpose::LastUses) {}
-                let number = file(&bytes).index().chunk_of(from).expect("within the trace");
-                let before: Vec<Event> = chunks[..number].iter().flat_map(events).collect();
-                let is_switch = |event: &Event| matches!(event, Event::Mark(Mark::Switch { .. }));
-                let since = before.iter().rposition(is_switch).map_or(&before[..], |at| &before[at..]);
-                assert_eq!(reader.since_switch().expect("a whole trace"), instructions(since), "from {from}");
+        for from in (0..total).step_by(total as usize / 20 + 1) {
+            let mut reader = Parts::new(file(&bytes), std::iter::once(from..total).collect(), 0, 64);
+            let mut chunk = Chunk::default();
+            while reader.next_into(&mut chunk).expect("a whole trace") == Some(Purpose::LastUses) {}
+            let mut passed = 0;
+            let is_behind = |event: &Event| {
+                let is_behind = matches!(event, Event::Block(..)) && passed >= from;
+                passed += instructions(std::slice::from_ref(event));
+                is_behind
+            };
+            let all: Vec<Event> = chunks.iter().flat_map(events).collect();
+            let behind = all.iter().position(is_behind).expect("within the trace");
+            let is_block = |event: &Event| matches!(event, Event::Block(..));
+            let before = &all[..all[..behind].iter().rposition(is_block).map_or(0, |last| last + 1)];
+            let is_switch = |event: &Event| matches!(event, Event::Mark(Mark::Switch { .. }));
+            // A switch right before the part is in it.
+            if all[before.len()..behind].iter().any(is_switch) {
+                continue;
             }
+            let since = before.iter().rposition(is_switch).map_or(before, |at| &before[at..]);
+            assert_eq!(reader.since_switch().expect("a whole trace"), instructions(since), "from {from}");
         }
     }
 }

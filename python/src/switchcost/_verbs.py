@@ -264,6 +264,10 @@ _SIMULATE: dict[str, Form] = {
     "schedule": "commas",
     "quantum": "commas",
     "at_once": "value",
+    "only_intervals": "value",
+    "sample": "value",
+    "warm_up": "value",
+    "seed": "value",
     "design": "commas",
     "vary": "repeated",
     "in_full": "value",
@@ -290,6 +294,10 @@ def simulate(
     schedule: str | Sequence[str] = (),
     quantum: str | Sequence[str] = (),
     at_once: int | None = None,
+    only_intervals: str | None = None,
+    sample: str | None = None,
+    warm_up: int | None = None,
+    seed: int | None = None,
     design: str | Sequence[str] = (),
     vary: str | Sequence[str] = (),
     in_full: int | None = None,
@@ -321,6 +329,13 @@ def simulate(
         at_once: Of a trace: instead, run each process on a CPU with first levels of its own, so many instructions of each
             in turn, and say what the last level misses that they share at once, beside what it misses in turns of
             --quantum.
+        only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may
+            be left away. What comes before is not simulated, but for a warm-up.
+        sample: Of a trace: estimate misses and cycles from this share of it, in parts chosen by chance, with their
+            intervals: 5%.
+        warm_up: Instructions that are simulated before each part, and not counted; of those before them only the last use
+            of each line is [default: 1000000; with --sample, as many as a part has].
+        seed: Seed of the choice of parts [default: 1].
         design: Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own
             caches [default: the four of Mogul and Borg 1990].
         vary: Make variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4; several times for all combinations.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use simulation_result::{Depth, Interval, Simulation};
+use simulation_result::{Depth, Interval, Simulation, TracePart, WithoutWarmUp};
 
 use super::context::{Context, Options, ProgramNames};
 use super::design;
@@ -113,6 +113,24 @@ fn of_the_source(note: &str) -> Flag {
     Flag { name: "source", detail: note.to_owned() }
 }
 
+/// Which part it is, and what its warm-up did to the level where that is most.
+fn of_a_part(part: &TracePart) -> String {
+    let TracePart { from_instruction, to_instruction, trace_instructions, warm_up_instructions, .. } = part;
+    let what =
+        format!("every number is of the instructions {from_instruction} to {to_instruction} of {trace_instructions}");
+    let change = |level: &WithoutWarmUp| level.more_misses.unsigned_abs() as f64 / level.misses.max(1) as f64;
+    let Some(most) = part.without_warm_up.iter().max_by(|one, other| change(one).total_cmp(&change(other))) else {
+        return what;
+    };
+    format!(
+        "{what}, behind a warm-up of {warm_up_instructions}. Without this its misses would differ by up to {:.2} % ({} of {}); with it the \
+         error is less, as far as warming up for longer would change less",
+        change(most) * 100.0,
+        most.level,
+        most.design
+    )
+}
+
 /// Tasks beside the first of each process.
 fn threads(tasks: &HashSet<(u32, u32)>) -> u64 {
     let processes: HashSet<u32> = tasks.iter().map(|(_, process)| *process).collect();
@@ -124,6 +142,7 @@ fn flags(head: &Simulation) -> Vec<Flag> {
     if let Some(why) = &head.trace.incomplete {
         flags.push(Flag { name: "incomplete", detail: format!("not all of the trace was simulated: {why}") });
     }
+    flags.extend(head.trace.part.as_ref().map(|part| Flag { name: "part", detail: of_a_part(part) }));
     if head.intervals as usize > MOST_INTERVALS {
         let detail = format!(
             "found {} intervals, curves show the first {MOST_INTERVALS}; choose longer intervals",

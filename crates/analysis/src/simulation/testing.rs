@@ -92,6 +92,7 @@ pub(crate) fn head(depth: Depth) -> Simulation {
             voluntary_switches: 0,
             involuntary_switches: 0,
             incomplete: None,
+            part: None,
             guest: None,
             notes: Vec::new(),
         },

@@ -62,8 +62,8 @@ impl Calls {
     }
 
     /// Those during which the kernel executed anything, by number. There are so many levels, TLBs included.
-    pub(crate) fn into_costs(self, levels: usize) -> Vec<CallCost> {
-        let cost = |(number, sums): (u16, Sums)| {
+    pub(crate) fn costs(&self, levels: usize) -> Vec<CallCost> {
+        let cost = |(&number, sums): (&u16, &Sums)| {
             let (misses, driven_out) = sums.counted[FIRST_LEVEL..].split_at(levels);
             CallCost {
                 syscall: syscall_name(number).map_or_else(|| format!("syscall {number}"), str::to_owned),
@@ -75,6 +75,6 @@ impl Calls {
                 driven_out: driven_out.to_vec(),
             }
         };
-        self.sums.into_iter().map(cost).collect()
+        self.sums.iter().map(cost).collect()
     }
 }

@@ -37,7 +37,7 @@ impl KernelBatches {
     }
 
     /// All batches that are over: what runs behind the last beginning is no whole one.
-    pub(crate) fn into_batches(self) -> Vec<KernelBatch> {
+    pub(crate) fn batches(&self) -> Vec<KernelBatch> {
         let is_there = self.seen.last().is_some_and(|last| last.instructions > 0);
         let pairs = self.seen.iter().zip(self.seen.iter().skip(1));
         if is_there { pairs.map(|(then, now)| between(then, now)).collect() } else { Vec::new() }
@@ -74,7 +74,7 @@ mod tests {
                     batches.begin(counted(switch));
                 }
             }
-            let batches = batches.into_batches();
+            let batches = batches.batches();
             assert_eq!(batches.len(), number, "{switches}");
             let is_whole = |batch: &KernelBatch| *batch == counted(length);
             assert!(batches.iter().all(is_whole), "{switches}: {batches:?}");
@@ -85,6 +85,6 @@ mod tests {
     fn without_a_kernel_there_are_none() {
         let mut batches = KernelBatches::none();
         (0..30).for_each(|switches| batches.begin(KernelBatch { switches, ..KernelBatch::default() }));
-        assert_eq!(batches.into_batches(), []);
+        assert_eq!(batches.batches(), []);
     }
 }

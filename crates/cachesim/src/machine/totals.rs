@@ -6,7 +6,7 @@ use super::lines::Counts;
 use super::plan::{Kind, LevelPlan, Plan};
 use super::privates::Private;
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
-use crate::attribution::ByPlace;
+use crate::attribution::{ByPlace, Calls, KernelBatches};
 use crate::frames::Frames;
 
 /// Sums over hierarchies.
@@ -67,11 +67,29 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
 impl Machine {
     /// The result, without what is attributed to places, and that; `references` are the instructions, loads and stores of the whole trace.
     pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, ByPlace) {
+        (self.result(references), self.state.by_place)
+    }
+
+    /// The first part of the trace begins: tuples, calls, batches, and what is attributed to places are counted anew.
+    pub(crate) fn begin_parts(&mut self) {
+        self.opened = None;
+        self.tuples.clear();
+        self.calls = Calls::none();
+        self.kernel_batches = KernelBatches::none();
+        self.state.by_place = ByPlace::new(self.plan.caches);
+    }
+
+    /// What has been counted so far, without what is attributed to places.
+    pub(crate) fn result(&mut self, references: [u64; 3]) -> DesignResult {
         let plan = &self.plan;
         let (levels, clocks) = (&self.state.levels, &self.state.clocks);
-        self.state.privates.all().for_each(|private| self.ended.add_private(private));
-        let mut of_view = |view: usize| {
-            let mut sums = if view == PRIVATE { std::mem::take(&mut self.ended) } else { Ended::new(plan) };
+        let private = || {
+            let mut sums = self.ended.clone();
+            self.state.privates.all().for_each(|private| sums.add_private(private));
+            sums
+        };
+        let of_view = |view: usize| {
+            let mut sums = if view == PRIVATE { private() } else { Ended::new(plan) };
             sums.add(clocks.now(view), clocks.stalls[view], levels.iter().map(|level| &level.views[view].counts));
             sums.add(0, 0, levels.iter().map(|level| &level.common));
             sums.counts(plan, references)
@@ -83,7 +101,7 @@ impl Machine {
             gained: level.gained,
             first_touches: level.first_touches,
         });
-        let result = DesignResult {
+        DesignResult {
             miss_differences: differences.collect(),
             depth: Depth::Full,
             hierarchies: ByView { shared, private, flushed },
@@ -93,14 +111,13 @@ impl Machine {
             most_held: self.state.ledger.most_held(),
             losses: self.state.ledger.losses(),
             evictions: self.state.ledger.evictions(),
-            calls: self.calls.into_costs(plan.levels.len()),
-            kernel_batches: self.kernel_batches.into_batches(),
+            calls: self.calls.costs(plan.levels.len()),
+            kernel_batches: self.kernel_batches.batches(),
             physical_pages: self.state.frames.as_ref().map(Frames::counts),
             code: Vec::new(),
             data: Vec::new(),
             evictors: Vec::new(),
-            design: self.design,
-        };
-        (result, self.state.by_place)
+            design: self.design.clone(),
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! One pass over the event stream: a design by itself, or a family of them, and who runs.
 
 use simulation_result::{ByView, DesignResult, Interval};
-use trace::{Block, BlockRun, Chunk, Mark, Reference};
+use trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
 
+use super::parts::{ALL, Counted, Fed, Part};
 use super::pieces::{TakePieces, take_pieces};
 use super::runner::Runner;
 use super::{Options, Outcome};
@@ -27,6 +28,15 @@ pub(super) struct PassResult {
     pub(super) programs: Vec<String>,
     /// Those that had not been taken.
     pub(super) tuples: Vec<Interval>,
+    /// Parts of the trace, where it was not simulated as a whole.
+    pub(super) parts: Vec<Part>,
+}
+
+/// What has been counted up to some place in the trace.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    counted: Counted,
+    designs: Vec<(u16, DesignResult)>,
 }
 
 /// Everything that one pass remembers.
@@ -52,6 +62,13 @@ pub(super) struct Pass {
     involuntary_switches: u64,
     /// Tuples of segments that have ended in the chunk.
     tuples: Vec<Interval>,
+    /// The part under way, none where caches are warmed up: the whole trace is one.
+    part: Option<usize>,
+    /// What had been counted when the first part began; none where that was with the trace.
+    before_all: Option<Before>,
+    /// The same of the part under way.
+    before: Option<Before>,
+    parts: Vec<Part>,
 }
 
 impl Pass {
@@ -70,6 +87,10 @@ impl Pass {
             voluntary_switches: 0,
             involuntary_switches: 0,
             tuples: Vec::new(),
+            part: Some(ALL),
+            before_all: None,
+            before: None,
+            parts: Vec::new(),
         }
     }
 
@@ -85,11 +106,16 @@ impl Pass {
 
     /// What has been made of segments that have ended since the last time.
     pub(super) fn take_tuples(&mut self, tuples: &mut Vec<Interval>) {
+        if self.part.is_none() && self.before_all.is_none() {
+            // None is of any part.
+            self.tuples.clear();
+        }
         tuples.append(&mut self.tuples);
     }
 
     /// The chunk must have passed its check.
-    pub(super) fn feed(&mut self, chunk: &Chunk) {
+    pub(super) fn feed(&mut self, chunk: &Chunk, fed: Fed) {
+        self.take_purpose(fed);
         let kinds = chunk.blocks.run().kinds();
         self.weights.clear();
         self.weights.extend(kinds.iter().map(weight));
@@ -229,6 +255,64 @@ impl Pass {
         }
     }
 
+    fn take_purpose(&mut self, fed: Fed) {
+        if let Some(instructions) = fed.since_switch {
+            self.world.set_since_switch(instructions);
+        }
+        let part = match fed.purpose {
+            Purpose::Count { part } => Some(part),
+            Purpose::WarmUp | Purpose::LastUses => None,
+        };
+        if part != self.part {
+            self.end_part();
+            self.part = part;
+            if part.is_some() {
+                self.begin_part();
+            }
+        }
+    }
+
+    fn begin_part(&mut self) {
+        let is_first = self.before_all.is_none();
+        if is_first {
+            self.settle_places();
+            self.close_tuple();
+            self.tuples.clear();
+            self.world.begin_parts();
+            self.runner.each_machine(Machine::begin_parts);
+        }
+        let before = self.so_far();
+        if is_first {
+            self.before_all = Some(before.clone());
+        }
+        self.before = Some(before);
+    }
+
+    fn end_part(&mut self) {
+        let Some(before) = self.before.take() else { return };
+        let Before { counted, designs } = self.so_far();
+        let designs = designs.into_iter().zip(&before.designs);
+        let designs = designs.map(|((number, result), (_, before))| (number, result.since(before))).collect();
+        self.parts.push(Part { counted: counted.since(before.counted), designs });
+    }
+
+    fn so_far(&mut self) -> Before {
+        let counted = self.counted();
+        Before { counted, designs: self.runner.results(counted.seen()) }
+    }
+
+    fn counted(&self) -> Counted {
+        let [instructions, loads, stores] = self.references;
+        Counted {
+            instructions,
+            loads,
+            stores,
+            kernel_touches: self.kernel_touches,
+            voluntary_switches: self.voluntary_switches,
+            involuntary_switches: self.involuntary_switches,
+        }
+    }
+
     /// Ends the last segment.
     pub(super) fn finish(mut self) -> PassResult {
         self.settle_places();
@@ -236,21 +320,27 @@ impl Pass {
         let end = self.world.causes.number(Why::EndOfTrace);
         self.runner.end_segment(end, &mut self.tuples);
         self.runner.give_sums(&mut self.tuples);
-        let [instructions, loads, stores] = self.references;
-        let seen = [instructions, loads + self.kernel_touches[0], stores + self.kernel_touches[1]];
-        let designs = self.runner.into_results(seen);
+        let all = self.counted();
+        self.end_part();
+        let before = self.before_all.take().unwrap_or_default();
+        let mut designs = self.runner.into_results(all.seen());
+        for ((_, result, _), (_, before)) in designs.iter_mut().zip(&before.designs) {
+            *result = result.clone().since(before);
+        }
+        let counted = all.since(before.counted);
         let (processes, causes, programs) = self.world.into_facts();
         let facts = Outcome {
-            instructions,
-            loads,
-            stores,
-            voluntary_switches: self.voluntary_switches,
-            involuntary_switches: self.involuntary_switches,
+            instructions: counted.instructions,
+            loads: counted.loads,
+            stores: counted.stores,
+            voluntary_switches: counted.voluntary_switches,
+            involuntary_switches: counted.involuntary_switches,
             processes,
             causes,
             designs: Vec::new(),
+            parts: Vec::new(),
         };
-        PassResult { facts, designs, programs, tuples: self.tuples }
+        PassResult { facts, designs, programs, tuples: self.tuples, parts: self.parts }
     }
 }
 

@@ -115,6 +115,14 @@ impl Runner {
         }
     }
 
+    /// What each design has counted so far, without what is attributed to places: nothing of families, which go through whole traces.
+    pub(super) fn results(&mut self, references: [u64; 3]) -> Vec<(u16, DesignResult)> {
+        match self {
+            Runner::One(number, machine) => vec![(*number, machine.result(references))],
+            Runner::Many(_) => Vec::new(),
+        }
+    }
+
     /// Results with the numbers of their designs, and of those in full what is attributed to places.
     pub(super) fn into_results(self, references: [u64; 3]) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
         match self {

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use simulation_result::Interval;
 use trace::Chunk;
 
+use super::parts::Fed;
 use super::pass::{Pass, PassResult};
 
 /// Chunks between the pass that is furthest ahead and the one that is furthest behind: how long a pass takes for a chunk differs
@@ -28,7 +29,7 @@ pub(super) struct Workers {
 
 #[derive(Debug)]
 struct Worker {
-    chunks: Sender<Arc<Chunk>>,
+    chunks: Sender<(Arc<Chunk>, Fed)>,
     /// For each chunk the tuples of segments that end in it.
     tuples: Receiver<Vec<Interval>>,
     thread: JoinHandle<Vec<PassResult>>,
@@ -56,14 +57,14 @@ impl Workers {
 
     /// Gives the chunk to all passes, and leaves an empty one in its place. Appends the tuples of a chunk that all have taken since:
     /// chunk by chunk, and in each pass by pass, whichever was the first.
-    pub(super) fn feed(&mut self, chunk: &mut Chunk, tuples: &mut Vec<Interval>) {
+    pub(super) fn feed(&mut self, chunk: &mut Chunk, fed: Fed, tuples: &mut Vec<Interval>) {
         if self.under_way.len() > MOST_CHUNKS_APART {
             self.wait_for_the_oldest(tuples);
         }
         let chunk = Arc::new(std::mem::replace(chunk, self.spare.pop().unwrap_or_default()));
         for worker in &self.workers {
             // A thread that has panicked is found where its tuples are missing.
-            let _ = worker.chunks.send(Arc::clone(&chunk));
+            let _ = worker.chunks.send((Arc::clone(&chunk), fed));
         }
         self.under_way.push_back(chunk);
     }
@@ -95,14 +96,14 @@ impl Workers {
 
 impl Worker {
     fn start(number: usize, mut passes: Vec<Pass>, turns: Arc<Turns>) -> std::io::Result<Worker> {
-        let (chunks, next) = channel::<Arc<Chunk>>();
+        let (chunks, next) = channel::<(Arc<Chunk>, Fed)>();
         let (give, tuples) = channel();
         let run = move || {
-            for (chunk_number, chunk) in next.iter().enumerate() {
+            for (chunk_number, (chunk, fed)) in next.iter().enumerate() {
                 let mut ended = Vec::new();
                 let turn = turns.wait(chunk_number, number);
                 for pass in &mut passes {
-                    pass.feed(&chunk);
+                    pass.feed(&chunk, fed);
                     pass.take_tuples(&mut ended);
                 }
                 drop(turn);
@@ -181,6 +182,7 @@ impl Drop for Turn<'_> {
 mod tests {
     use trace::Block;
 
+    use super::super::parts::WHOLE;
     use super::super::runner::runners;
     use super::super::{Options, Pass};
     use super::*;
@@ -195,7 +197,7 @@ mod tests {
         // No check has looked at it: it has none of its two references.
         let block = Block { bytes: 4, instructions: 1, first_bytes: 4, references: 2, ..Block::default() };
         let mut chunk = Chunk { blocks: [block].into_iter().collect(), ..Chunk::default() };
-        workers.feed(&mut chunk, &mut Vec::new());
+        workers.feed(&mut chunk, WHOLE, &mut Vec::new());
         workers.finish(&mut Vec::new());
     }
 }

@@ -4,6 +4,7 @@ mod agreement;
 mod closed_forms;
 mod findings;
 mod fixed_cases;
+mod parts;
 mod planted_faults;
 mod random;
 mod support;

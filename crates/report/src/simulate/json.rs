@@ -38,7 +38,8 @@ pub(crate) struct ReportView<'a> {
     lengths: Vec<LengthView<'a>>,
     /// In the order of the record.
     designs: Vec<DesignView<'a>>,
-    /// `source` (a note of the trace: what its source left out or had to make up), `incomplete`, `many-intervals`.
+    /// `source` (a note of the trace: what its source left out or had to make up), `incomplete`, `part` (which part of the trace
+    /// it is, and what its warm-up changed), `many-intervals`.
     flags: &'a [Flag],
 }
 

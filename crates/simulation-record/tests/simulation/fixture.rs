@@ -95,6 +95,7 @@ pub(crate) fn head() -> Simulation {
             voluntary_switches: 4,
             involuntary_switches: 5,
             incomplete: None,
+            part: None,
             guest: None,
             notes: Vec::new(),
         },

@@ -56,10 +56,11 @@ pub(crate) struct CompareArguments {
 
 /// A share: 0.05 for 5 %.
 fn parse_share(text: &str) -> Result<f64, String> {
-    let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    percent
-        .filter(|percent| percent.is_finite() && *percent >= 0.0)
-        .map(|percent| percent.abs() / 100.0)
+    // Read as a hundredth, and not divided: 99.99% is 0.9999, to the last bit.
+    let share = text.trim().strip_suffix('%').and_then(|number| format!("{}e-2", number.trim()).parse::<f64>().ok());
+    share
+        .filter(|share| share.is_finite() && *share >= 0.0)
+        .map(f64::abs)
         .ok_or_else(|| "need a percentage of 0% or more, such as 5%".to_owned())
 }
 

@@ -3,8 +3,10 @@
 mod at_once;
 mod designs;
 mod orders;
+mod part;
 mod places;
 mod run;
+mod sample;
 mod trials;
 mod user_only;
 
@@ -43,16 +45,28 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         Output::claim(arguments.designs.form.out.as_deref())?.write(&text)?;
         return Ok(Exit::Success);
     }
+    if arguments.part.warm_up.is_some() && arguments.part.only_intervals.is_none() && arguments.part.sample.is_none() {
+        return Err(Failure::WarmUpOfNothing);
+    }
     let source = match &arguments.traces[..] {
         [] => return Err(Failure::NoTrace),
         [source] => source.as_path(),
         several => return trials::run(several, arguments),
     };
     if source == Path::new(LIVE) {
+        if arguments.part.is_given() {
+            return Err(Failure::LivePart);
+        }
         let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?)?;
         return live(session, &arguments.designs, DEFAULT_INTERVAL, None);
     }
     refuse_capture_flags(&arguments.capture)?;
+    if let Some(stretch) = &arguments.part.only_intervals {
+        return part::run(source, stretch, arguments);
+    }
+    if let Some(share) = arguments.part.sample {
+        return sample::run(source, share, arguments);
+    }
     if let Some(instructions) = arguments.at_once {
         return at_once::run(source, instructions, arguments);
     }

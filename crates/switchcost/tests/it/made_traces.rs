@@ -259,3 +259,103 @@ fn what_one_text_cannot_tell_is_said() {
     assert!(nobody.stderr.contains("found no block of process 9"), "{}", nobody.stderr);
     assert_eq!(fs::read_to_string(&din).expect("as before"), "as it was");
 }
+
+#[test]
+fn parts_of_a_trace_add_up_and_a_sample_covers_the_whole() {
+    let place = Place::new();
+    let path = place.path("walks.sct");
+    let walks = ["trace", "walks", "--size", "64KiB", "--access", "read", "--turns", "40", "-o", text(&path)];
+    assert_eq!(place.run(&walks).code, 0);
+    let simulate = |more: &[&str]| {
+        let all = [&["simulate", text(&path), "--design", "mogul-1a", "--format", "json"][..], more].concat();
+        let ran = place.run(&all);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.json()
+    };
+    let numbers = |found: &serde_json::Value| {
+        let design = &found["designs"][0];
+        let misses = |view: &str| {
+            design[view]["levels"].as_array().expect("levels").iter().map(|level| count(&level["misses"])).sum::<u64>()
+        };
+        let cycles = |view: &str| count(&design[view]["cycles"]);
+        let switches = count(&design["switches"]["voluntary"]) + count(&design["switches"]["involuntary"]);
+        [
+            count(&found["trace"]["instructions"]),
+            misses("shared"),
+            misses("private"),
+            cycles("shared"),
+            cycles("private"),
+            switches,
+        ]
+    };
+    let whole = simulate(&[]);
+    // First levels with LRU are right from the first instruction of a part on, however short its warm-up.
+    let parts = ["..300001", "300001..700000", "700000.."]
+        .map(|part| simulate(&["--only-intervals", part, "--warm-up", "1000"]));
+    let sum = |place: usize| parts.iter().map(|part| numbers(part)[place]).sum::<u64>();
+    assert_eq!([0, 1, 2, 3, 4, 5].map(sum), numbers(&whole));
+    let part = &parts[1]["trace"]["part"];
+    let facts = ["from_instruction", "to_instruction", "trace_instructions", "warm_up_instructions"]
+        .map(|name| count(&part[name]));
+    assert_eq!(facts, [300_001, 700_000, 80 * 16_384, 1000]);
+    let flags = parts[1]["flags"].as_array().expect("flags");
+    assert!(flags.iter().any(|flag| flag["name"] == "part"), "{flags:?}");
+    let sample = simulate(&["--sample", "10%"]);
+    assert_eq!(sample["schema"], "switchcost.simulate-sample/1");
+    assert!(sample["average_cost_cycles"].is_null() && sample["average_cost_why"].is_string());
+    let quantities = sample["designs"][0]["quantities"].as_array().expect("quantities");
+    let total = |what: &str, view: &str| {
+        let is_it = |quantity: &&serde_json::Value| {
+            quantity["what"] == what && quantity["view"] == view && quantity["level"] != "L1I"
+        };
+        quantities.iter().find(is_it).expect("a quantity")["total"].clone()
+    };
+    let [_, misses, _, shared, private, _] = numbers(&whole);
+    for (found, truth) in [
+        (total("misses", "shared"), misses),
+        (total("cycles", "shared"), shared),
+        (total("cycles", "private"), private),
+    ] {
+        let end = |name: &str| found[name].as_f64().expect("an end");
+        assert!(end("low") <= truth as f64 && truth as f64 <= end("high"), "{found} {truth}");
+        assert!(end("high") - end("low") < 0.5 * truth as f64, "{found} {truth}");
+    }
+}
+
+#[test]
+fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
+    let place = Place::new();
+    let path = place.path("walks.sct");
+    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "--turns", "4", "-o", text(&path)]).code, 0);
+    let said = |more: &[&str]| {
+        let ran = place.run(&[&["simulate", text(&path)][..], more].concat());
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        ran.stderr
+    };
+    let name = text(&path);
+    let refused = said(&["--only-intervals", "5..9999999"]);
+    assert_eq!(
+        refused,
+        format!(
+            "switchcost: failed to simulate a part of {name}: found 5..9999999, need a part of its 8192 instructions, the first of \
+             which is 0; choose one that ends there or before\n"
+        )
+    );
+    let refused = said(&["--sample", "5%"]);
+    assert_eq!(
+        refused,
+        format!(
+            "switchcost: failed to sample {name}: found 8192 instructions, need 1000000 for enough parts that are long enough; \
+             simulate all of it, or choose a larger share\n"
+        )
+    );
+    let refused = said(&["--warm-up", "5"]);
+    assert_eq!(
+        refused,
+        "switchcost: failed to simulate: found --warm-up without a part, need --only-intervals or --sample with it; leave it away \
+         for all of the trace\n"
+    );
+    assert!(said(&["--sample", "0%"]).contains("found '0%', need a share above 0 and up to 100 %, such as 5%"));
+    let live = place.run(&["simulate", "live", "--sample", "5%", "--", "true"]);
+    assert!(live.code == 2 && live.stderr.contains("need a trace, which is read by its index"), "{}", live.stderr);
+}

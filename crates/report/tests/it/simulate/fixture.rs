@@ -165,6 +165,7 @@ fn empty_head() -> Simulation {
             voluntary_switches: 50,
             involuntary_switches: 150,
             incomplete: None,
+            part: None,
             guest: None,
             notes: Vec::new(),
         },

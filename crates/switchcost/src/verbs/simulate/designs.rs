@@ -14,6 +14,8 @@ use record::printable;
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 
+/// Without caches there are TLBs only, and pages are longer.
+const LONGEST_LINE: u64 = 64;
 const HOST: &str = "host";
 /// Those of Mogul and Borg 1990.
 const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
@@ -36,6 +38,13 @@ pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failu
         return Err(Failure::SameDesign(twice[0].to_owned()));
     }
     Ok(designs)
+}
+
+/// Bytes of the shortest line of any cache of these designs.
+pub(super) fn shortest_line(arguments: &DesignArguments) -> Result<u64, Failure> {
+    let designs = selected(arguments)?;
+    let lines = designs.iter().flat_map(|design| &design.levels).map(|level| level.line.0);
+    Ok(lines.min().unwrap_or(LONGEST_LINE))
 }
 
 fn find(name: &str) -> Result<Design, Failure> {

@@ -6,14 +6,14 @@ use cachesim::{Options, Simulator};
 use host::facts::{Root, manifest_at_once};
 use record::LEFT_OUT;
 use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
-use simulation_result::{GuestFacts, Interval, Simulation, TraceFacts};
+use simulation_result::{GuestFacts, Interval, PartResult, Simulation, TraceFacts, TracePart};
 use time::OffsetDateTime;
-use trace::{Chunk, Guest, KernelSymbols, TraceHeader};
+use trace::{Chunk, Guest, KernelSymbols, Purpose, TraceHeader};
 
 use super::LIVE;
 use super::places::Names;
 use super::user_only::without_kernel;
-use super::{designs, places};
+use super::{designs, part, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 use crate::messages::say;
@@ -32,6 +32,8 @@ pub(super) struct Run {
     is_redacted: bool,
     /// Who ran next and for how long, where that is not the order of the trace.
     order: Option<(String, Option<u64>)>,
+    /// What of the trace it is, and what came of the start of that behind last uses alone; none where it is all.
+    part: Option<(TracePart, Vec<PartResult>)>,
     is_user_only: bool,
     has_blocks: bool,
     /// Of the kernel; of a trace they are read from its end.
@@ -52,6 +54,19 @@ fn source(named: String, is_redacted: bool) -> String {
     if is_redacted && named != LIVE { LEFT_OUT.to_owned() } else { named }
 }
 
+/// What is simulated beside the designs.
+pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
+    Options {
+        interval_instructions: arguments.interval.unwrap_or(interval),
+        intervals: arguments.intervals,
+        kernel_touches: arguments.kernel_touches,
+        places: arguments.places,
+        most_in_full: arguments.in_full,
+        threads: arguments.threads.map_or_else(cpus, usize::from),
+        ..Options::default()
+    }
+}
+
 impl Run {
     /// `place` is where the record is to be, if not where the arguments say.
     pub(super) fn begin(
@@ -61,15 +76,7 @@ impl Run {
         header: &TraceHeader,
         place: Option<Place>,
     ) -> Result<Run, Failure> {
-        let options = Options {
-            interval_instructions: arguments.interval.unwrap_or(interval),
-            intervals: arguments.intervals,
-            kernel_touches: arguments.kernel_touches,
-            places: arguments.places,
-            most_in_full: arguments.in_full,
-            threads: arguments.threads.map_or_else(cpus, usize::from),
-            ..Options::default()
-        };
+        let options = options(arguments, interval);
         let simulator = Simulator::new(designs::selected(arguments)?, options.clone())?;
         let alone = simulator.designs_that_cannot_be_swept();
         if alone > 0 {
@@ -91,6 +98,7 @@ impl Run {
             header: redact::trace(header.clone(), arguments.redaction.redact),
             is_redacted: arguments.redaction.redact,
             order: None,
+            part: None,
             is_user_only: arguments.user_only,
             has_blocks: false,
             symbols: None,
@@ -115,6 +123,24 @@ impl Run {
         self.has_blocks |= !chunk.blocks.is_empty();
         self.simulator.feed(chunk, &mut self.tuples)?;
         self.keep_tuples()
+    }
+
+    /// Simulates the next chunk for a part of the trace.
+    pub(super) fn part(
+        &mut self,
+        chunk: &mut Chunk,
+        purpose: Purpose,
+        since_switch: Option<u64>,
+    ) -> Result<(), Failure> {
+        let is_counted = matches!(purpose, Purpose::Count { .. });
+        self.has_blocks |= is_counted && !chunk.blocks.is_empty();
+        self.simulator.feed_part(chunk, purpose, since_switch, &mut self.tuples)?;
+        self.keep_tuples()
+    }
+
+    /// It is a part of the trace that was simulated; `without` is what came of its start behind last uses alone.
+    pub(super) fn of_part(self, part: TracePart, without: Option<Vec<PartResult>>) -> Run {
+        Run { part: Some((part, without.unwrap_or_default())), ..self }
     }
 
     fn keep_tuples(&mut self) -> Result<(), Failure> {
@@ -149,6 +175,10 @@ impl Run {
             voluntary_switches: outcome.voluntary_switches,
             involuntary_switches: outcome.involuntary_switches,
             incomplete,
+            part: self.part.map(|(part, without)| TracePart {
+                without_warm_up: part::differences(&outcome.parts, &without),
+                ..part
+            }),
             guest: self.header.guest.map(facts),
             notes: self.header.notes,
         };

@@ -17,7 +17,10 @@ use crate::signals::Interrupt;
 use crate::verbs::trace::look;
 
 pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Exit, Failure> {
-    let has_orders = !arguments.schedule.is_empty() || !arguments.quantum.is_empty() || arguments.at_once.is_some();
+    let has_orders = !arguments.schedule.is_empty()
+        || !arguments.quantum.is_empty()
+        || arguments.at_once.is_some()
+        || arguments.part.is_given();
     if has_orders || paths.iter().any(|path| path == Path::new(LIVE)) {
         return Err(Failure::SeveralTraces(paths.len()));
     }

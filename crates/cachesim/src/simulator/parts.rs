@@ -1,0 +1,67 @@
+//! Parts of a trace: what is counted in each of them, between chunks that only warm caches up.
+
+use simulation_result::{DesignResult, PartResult};
+use trace::Purpose;
+
+/// What a chunk is fed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fed {
+    pub(super) purpose: Purpose,
+    /// Instructions of the segment under way before the chunk, where not all of them were seen.
+    pub(super) since_switch: Option<u64>,
+}
+
+/// The part that a whole trace is: no number of any part.
+pub(super) const ALL: usize = usize::MAX;
+
+/// Chunks of a whole trace.
+pub(super) const WHOLE: Fed = Fed { purpose: Purpose::Count { part: ALL }, since_switch: None };
+
+/// What was counted, without designs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub(super) instructions: u64,
+    pub(super) loads: u64,
+    pub(super) stores: u64,
+    pub(super) kernel_touches: [u64; 2],
+    pub(super) voluntary_switches: u64,
+    pub(super) involuntary_switches: u64,
+}
+
+impl Counted {
+    /// Instructions, loads and stores, those of the kernel among them.
+    pub(super) fn seen(self) -> [u64; 3] {
+        [self.instructions, self.loads + self.kernel_touches[0], self.stores + self.kernel_touches[1]]
+    }
+
+    pub(super) fn since(self, before: Counted) -> Counted {
+        let [loads, stores] = self.kernel_touches;
+        Counted {
+            instructions: self.instructions - before.instructions,
+            loads: self.loads - before.loads,
+            stores: self.stores - before.stores,
+            kernel_touches: [loads - before.kernel_touches[0], stores - before.kernel_touches[1]],
+            voluntary_switches: self.voluntary_switches - before.voluntary_switches,
+            involuntary_switches: self.involuntary_switches - before.involuntary_switches,
+        }
+    }
+}
+
+/// A part, as one pass counted it: its designs, with their numbers.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) counted: Counted,
+    pub(super) designs: Vec<(u16, DesignResult)>,
+}
+
+/// Adds what a further pass made of the same parts.
+pub(super) fn join_parts(mut all: Vec<PartResult>, parts: Vec<Part>) -> Vec<PartResult> {
+    all.resize_with(parts.len().max(all.len()), PartResult::default);
+    for (outcome, mut part) in all.iter_mut().zip(parts) {
+        outcome.instructions = part.counted.instructions;
+        outcome.switches = part.counted.voluntary_switches + part.counted.involuntary_switches;
+        outcome.designs.append(&mut part.designs);
+        outcome.designs.sort_unstable_by_key(|(number, _)| *number);
+    }
+    all
+}

@@ -1,0 +1,116 @@
+//! `simulate`: which part of a trace, or how much of it.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use clap::Args;
+
+/// Instructions of a trace, from 0; the last one left out, and up to the end where it is not named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) from: u64,
+    pub(crate) to: Option<u64>,
+}
+
+impl FromStr for Stretch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || {
+            format!(
+                "found '{text}', need two numbers of instructions such as 0..50000000, or 50000000.. for all from there on"
+            )
+        };
+        let (from, to) = text.split_once("..").ok_or_else(error)?;
+        let number = |text: &str, missing: Option<u64>| match text.trim() {
+            "" => Ok(missing),
+            digits => digits.parse().map(Some).map_err(|_| error()),
+        };
+        let (from, to) = (number(from, Some(0))?.unwrap_or(0), number(to, None)?);
+        if to.is_some_and(|to| to <= from) { Err(error()) } else { Ok(Stretch { from, to }) }
+    }
+}
+
+impl Stretch {
+    /// What of a trace of so many instructions it is; none where it is not in it.
+    pub(crate) fn within(&self, instructions: u64) -> Option<Range<u64>> {
+        let to = self.to.unwrap_or(instructions);
+        (self.from < to && to <= instructions).then_some(self.from..to)
+    }
+}
+
+/// A share of a trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Share(pub(crate) f64);
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || format!("found '{text}', need a share above 0 and up to 100 %, such as 5%");
+        let percent = text.trim().strip_suffix('%').ok_or_else(error)?;
+        let percent: f64 = percent.trim().parse().map_err(|_| error())?;
+        if percent > 0.0 && percent <= 100.0 { Ok(Share(percent / 100.0)) } else { Err(error()) }
+    }
+}
+
+/// What of a trace is simulated, where that is not all.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PartArguments {
+    /// Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may be left away. What comes
+    /// before is not simulated, but for a warm-up
+    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "at_once", "sample", "user_only"],
+          help_heading = "What to simulate")]
+    pub(crate) only_intervals: Option<Stretch>,
+
+    /// Of a trace: estimate misses and cycles from this share of it, in parts chosen by chance, with their intervals: 5%
+    #[arg(long, value_name = "SHARE", conflicts_with_all = ["schedule", "quantum", "at_once", "user_only", "record"],
+          help_heading = "What to simulate")]
+    pub(crate) sample: Option<Share>,
+
+    /// Instructions that are simulated before each part, and not counted; of those before them only the last use of each line is
+    /// [default: 1000000; with --sample, as many as a part has]
+    #[arg(long, value_name = "INSTRUCTIONS", help_heading = "What to simulate")]
+    pub(crate) warm_up: Option<u64>,
+
+    /// Seed of the choice of parts [default: 1]
+    #[arg(long, value_name = "NUMBER", requires = "sample", help_heading = "What to simulate")]
+    pub(crate) seed: Option<u64>,
+}
+
+impl PartArguments {
+    /// Whether a part of a trace is asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        self.only_intervals.is_some() || self.sample.is_some() || self.warm_up.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_has_two_ends_of_which_either_may_be_left_away() {
+        let stretch = |text: &str| text.parse::<Stretch>();
+        assert_eq!(stretch("5..70"), Ok(Stretch { from: 5, to: Some(70) }));
+        assert_eq!(stretch("..70"), Ok(Stretch { from: 0, to: Some(70) }));
+        assert_eq!(stretch("5..").map(|all| all.within(100)), Ok(Some(5..100)));
+        for wrong in ["", "5", "5-70", "70..5", "5..5", "a..b", "-1..5", "1e3..2e3"] {
+            let said = stretch(wrong).expect_err("is no stretch");
+            let needed = "need two numbers of instructions such as 0..50000000, or 50000000.. for all from there on";
+            assert_eq!(said, format!("found '{wrong}', {needed}"));
+        }
+        let part = Stretch { from: 90, to: Some(120) };
+        assert_eq!([100, 120].map(|instructions| part.within(instructions)), [None, Some(90..120)]);
+        assert_eq!(Stretch { from: 100, to: None }.within(100), None);
+    }
+
+    #[test]
+    fn a_share_is_above_0_and_at_most_100_percent() {
+        let share = |text: &str| text.parse::<Share>().map(|share| share.0);
+        assert_eq!([share("5%"), share("0.5 %"), share("100%")], [Ok(0.05), Ok(0.005), Ok(1.0)]);
+        for wrong in ["0%", "-1%", "101%", "5", "NaN%", "%"] {
+            assert_eq!(share(wrong), Err(format!("found '{wrong}', need a share above 0 and up to 100 %, such as 5%")));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A part of a trace, behind a warm-up; and how much that did.
+
+use std::path::Path;
+
+use cachesim::Simulator;
+use simulation_result::{LevelCounts, PartResult, TracePart, View, WithoutWarmUp};
+use trace::{Chunk, LastUses, Parts, Purpose, ReadTraceError};
+
+use super::run::{Run, options};
+use super::{DEFAULT_INTERVAL, designs, orders};
+use crate::cli::parts::Stretch;
+use crate::cli::simulate::{DesignArguments, SimulateArguments};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::signals::Interrupt;
+use crate::verbs::report;
+
+/// Where the last uses before it are known, first levels are right at once, and those behind them soon.
+const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
+
+pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments) -> Result<Exit, Failure> {
+    let output = Output::claim(arguments.designs.form.out.as_deref())?;
+    let interrupt = Interrupt::watch()?;
+    let designs = in_full(&arguments.designs);
+    let file = orders::open(path)?;
+    let header = file.header().clone();
+    let instructions = file.index().instructions;
+    let range = stretch.within(instructions).ok_or_else(|| Failure::NoPart {
+        path: path.to_owned(),
+        from: stretch.from,
+        to: stretch.to,
+        instructions,
+    })?;
+    let warm_up = arguments.part.warm_up.unwrap_or(WARM_UP_INSTRUCTIONS).min(range.start);
+    let checked = range.start.saturating_add(warm_up).min(range.end);
+    let parts = [range.start..checked, checked..range.end].into_iter().filter(|part| !part.is_empty()).collect();
+    let mut parts = Parts::new(file, parts, warm_up, designs::shortest_line(&designs)?);
+    let mut run = Run::begin(&designs, DEFAULT_INTERVAL, &path.to_string_lossy(), &header, None)?;
+    let mut check = (warm_up > 0).then(|| WithoutWarmUps::begin(&designs)).transpose()?;
+    let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
+    let incomplete = feed(&mut parts, &mut run, check.as_mut(), &interrupt).map_err(|stop| match stop {
+        Stop::Read(source) => failed(source),
+        Stop::Other(failure) => failure,
+    })?;
+    if run.is_empty() {
+        return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
+    }
+    let part = TracePart {
+        from_instruction: range.start,
+        to_instruction: range.end,
+        trace_instructions: instructions,
+        warm_up_instructions: warm_up,
+        without_warm_up: Vec::new(),
+    };
+    let record = run.of_part(part, check.map(WithoutWarmUps::finish)).finish(incomplete)?;
+    let shown = report::show(&record, &arguments.designs.form, arguments.designs.depth, output)?;
+    Ok(interrupt.exit().unwrap_or(shown))
+}
+
+/// A pass for many designs goes through a whole trace.
+pub(super) fn in_full(arguments: &DesignArguments) -> DesignArguments {
+    DesignArguments { in_full: usize::MAX, ..arguments.clone() }
+}
+
+/// Why no more is fed.
+enum Stop {
+    Read(ReadTraceError),
+    Other(Failure),
+}
+
+impl From<ReadTraceError> for Stop {
+    fn from(error: ReadTraceError) -> Stop {
+        Stop::Read(error)
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Other(failure)
+    }
+}
+
+/// Gives the reason where not all is simulated.
+fn feed(
+    parts: &mut Parts<'_>,
+    run: &mut Run,
+    mut check: Option<&mut WithoutWarmUps>,
+    interrupt: &Interrupt,
+) -> Result<Option<String>, Stop> {
+    let mut chunk = Chunk::default();
+    let mut is_known = false;
+    while let Some(purpose) = parts.next_into(&mut chunk)? {
+        if interrupt.is_raised() {
+            return Ok(Some("interrupted".to_owned()));
+        }
+        let since_switch = match purpose {
+            Purpose::LastUses => None,
+            _ if is_known => None,
+            _ => Some(parts.since_switch()?),
+        };
+        is_known |= since_switch.is_some();
+        if let Some(check) = &mut check {
+            check.take(&chunk, purpose)?;
+        }
+        run.part(&mut chunk, purpose, since_switch)?;
+    }
+    Ok(None)
+}
+
+/// The start of the part once more, behind last uses alone.
+struct WithoutWarmUps {
+    simulator: Simulator,
+    last_uses: LastUses,
+}
+
+impl WithoutWarmUps {
+    fn begin(arguments: &DesignArguments) -> Result<WithoutWarmUps, Failure> {
+        let simulator = Simulator::new(designs::selected(arguments)?, options(arguments, DEFAULT_INTERVAL))?;
+        Ok(WithoutWarmUps { simulator, last_uses: LastUses::of_lines(designs::shortest_line(arguments)?) })
+    }
+
+    fn take(&mut self, chunk: &Chunk, purpose: Purpose) -> Result<(), Failure> {
+        let mut own = match purpose {
+            Purpose::Count { part: 0 } => chunk.clone(),
+            Purpose::Count { .. } => return Ok(()),
+            Purpose::WarmUp | Purpose::LastUses => self.last_uses.kept(chunk),
+        };
+        Ok(self.simulator.feed_part(&mut own, purpose, None, &mut Vec::new())?)
+    }
+
+    fn finish(self) -> Vec<PartResult> {
+        self.simulator.finish(&mut Vec::new(), &mut |_, _| None).parts
+    }
+}
+
+/// What the warm-up did: the first of these parts is the start of what was wanted, `without` the same behind last uses alone.
+pub(super) fn differences(parts: &[PartResult], without: &[PartResult]) -> Vec<WithoutWarmUp> {
+    let (Some(first), Some(without)) = (parts.first(), without.first()) else { return Vec::new() };
+    let mut all = Vec::new();
+    for (place, ((_, with), (_, without))) in first.designs.iter().zip(&without.designs).enumerate() {
+        let of_parts = |level: usize| parts.iter().map(|part| levels(&part.designs[place].1)[level].misses()).sum();
+        for (number, (with, without)) in levels(with).iter().zip(levels(without)).enumerate() {
+            all.push(WithoutWarmUp {
+                design: first.designs[place].1.design.name.clone(),
+                level: with.name.clone(),
+                misses: of_parts(number),
+                more_misses: without.misses() as i64 - with.misses() as i64,
+            });
+        }
+    }
+    all
+}
+
+fn levels(result: &simulation_result::DesignResult) -> Vec<&LevelCounts> {
+    let shared = result.hierarchies.get(View::Shared);
+    shared.levels.iter().chain(&shared.tlbs).collect()
+}
