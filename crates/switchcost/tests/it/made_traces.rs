@@ -337,7 +337,7 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     assert_eq!(
         refused,
         format!(
-            "switchcost: failed to simulate a part of {name}: found 5..9999999, need a part of its 8192 instructions, the first of \
+            "switchcost: failed to simulate a part of {name}: found 5..9999999, need a part of its 16384 instructions, the first of \
              which is 0; choose one that ends there or before\n"
         )
     );
@@ -345,7 +345,7 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     assert_eq!(
         refused,
         format!(
-            "switchcost: failed to sample {name}: found 8192 instructions, need 1000000 for enough parts that are long enough; \
+            "switchcost: failed to sample {name}: found 16384 instructions, need 1000000 for enough parts that are long enough; \
              simulate all of it, or choose a larger share\n"
         )
     );
