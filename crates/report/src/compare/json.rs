@@ -3,6 +3,7 @@ use analysis::compare::{
     Subject, Unit, Who,
 };
 use serde::Serialize;
+use units::Bytes;
 
 use super::{COMPARE_SCHEMA, Request};
 use crate::case::CaseView;
@@ -61,6 +62,7 @@ enum SubjectView<'a> {
     Case(CaseView<'a>),
     Simulated { base_design: Option<&'a str>, new_design: Option<&'a str>, kind: &'static str, name: Option<&'a str> },
     Observed { kind: &'static str, name: Option<&'a str> },
+    Injected { footprint_bytes: Bytes },
 }
 
 #[derive(Serialize)]
@@ -103,6 +105,7 @@ fn subject(subject: &Subject) -> SubjectView<'_> {
             let (base_design, new_design) = (place.base_design.as_deref(), place.new_design.as_deref());
             SubjectView::Simulated { base_design, new_design, kind, name }
         }
+        Subject::Injected(size) => SubjectView::Injected { footprint_bytes: *size },
         Subject::Observed(of) => {
             let (kind, name) = who(of);
             SubjectView::Observed { kind, name }
