@@ -13,6 +13,7 @@ use units::Bytes;
 
 use crate::estimate::estimate;
 use crate::findings::Estimate;
+use crate::order_statistics::median;
 
 pub use power::{Power, power};
 
@@ -115,17 +116,20 @@ fn cost_ns(run: &Run, chain_ns: f64) -> Option<f64> {
     (preemptions > 0).then(|| more * chain_ns / preemptions as f64)
 }
 
-/// Involuntary switches that the preempted twin has more than the other, each of which has one at the end of each turn.
-fn counted(run: &Run) -> f64 {
+/// Involuntary switches that the preempted twin has more than the other, each of which has one at the end of each turn, over its
+/// preemptions. The median: others may take the CPU from either twin for a while.
+fn hit(runs: &[&Run]) -> Option<f64> {
     let within = |twin: &TwinRun| twin.involuntary as f64 - twin.turns as f64;
-    within(run.preempted()) - within(run.undisturbed())
+    let more = |run: &Run| within(run.preempted()) - within(run.undisturbed());
+    let are_some = runs.iter().filter(|run| run.preempted().preemptions > 0);
+    median(&mut are_some.map(|run| more(run) / run.preempted().preemptions as f64).collect::<Vec<f64>>())
 }
 
 fn finding(plan: &Plan, runs: &[Run], place: usize, chain_ns: Option<f64>) -> FootprintFinding {
     let own: Vec<&Run> = runs.iter().filter(|run| run.footprint as usize == place).collect();
     let preemptions: u64 = own.iter().map(|run| run.preempted().preemptions).sum();
     let each = |sum: f64| (preemptions > 0).then(|| sum / preemptions as f64);
-    let hit = each(own.iter().map(|run| counted(run)).sum()).filter(|_| !plan.is_control);
+    let hit = hit(&own).filter(|_| !plan.preempts_nobody);
     let costs: Vec<f64> = own.iter().filter_map(|run| cost_ns(run, chain_ns?)).collect();
     FootprintFinding {
         footprint_bytes: plan.footprints_bytes[place],

@@ -130,7 +130,7 @@ fn without_difference(program: &Program) -> Row {
     let what = format!("{TRIALS} runs in which neither copy is preempted: costs called");
     let called: Vec<bool> = (0..TRIALS)
         .filter_map(|_| {
-            let options = ["--control", "--footprint", "0", "--budget", "2s"];
+            let options = ["--no-preemption", "--footprint", "0", "--budget", "2s"];
             let json = inject(program, &options, &chase("64", "40000000")).ok()?;
             let ends = ["low", "high"].map(|end| number(&json, &format!("footprints.0.cost_ns.{end}")));
             Some(ends[0]? > 0.0 || ends[1]? < 0.0)
@@ -142,7 +142,7 @@ fn without_difference(program: &Program) -> Row {
         must_reach: format!("<= {} (10 %)", TRIALS / 10),
         measured: format!("{count} of {}", called.len()),
         is_met: (called.len() == TRIALS).then_some(count <= TRIALS / 10),
-        command: "inject --control --footprint 0 --budget 2s -- CHASE of 64 B".to_owned(),
+        command: "inject --no-preemption --footprint 0 --budget 2s -- CHASE of 64 B".to_owned(),
     }
 }
 

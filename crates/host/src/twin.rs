@@ -76,7 +76,7 @@ impl Twin {
         loop {
             match waitpid(Some(self.group), WaitOptions::UNTRACED) {
                 Ok(Some((_, status))) if status.stopped() => return Ok(()),
-                Ok(Some(_)) => return Err(io::Error::other("found a process that ended before it was its program")),
+                Ok(Some(_)) => return Err(io::Error::other(NOT_PREPARED)),
                 Ok(None) | Err(Errno::INTR) => (),
                 Err(error) => return Err(error.into()),
             }
@@ -146,6 +146,10 @@ impl Drop for Twin {
         let _ = self.signal(Signal::KILL);
     }
 }
+
+/// A user who is not root has the rights of a limit in a namespace of his own, and not those of a capability.
+const NOT_PREPARED: &str = "found a process that ended before it was its program, need one with real-time rights in a user namespace; run it \
+                            as root, or with a limit instead of a capability: sudo prlimit --pid $$ --rtprio=99";
 
 /// As a shell ends where a program cannot be run.
 const NOT_RUN: i32 = 127;

@@ -184,7 +184,7 @@ impl Subject {
             turn: plan.turn_ns,
             footprint: Bytes(0),
             preempted: 0,
-            is_control: true,
+            preempts_nobody: true,
             lost: Nanos(0),
             latest,
         }

@@ -36,7 +36,7 @@ pub struct Order {
     /// Which twin is preempted.
     pub preempted: u8,
     /// Whether neither is.
-    pub is_control: bool,
+    pub preempts_nobody: bool,
     /// About what a preemption costs: the turns of who loses it are so much longer, so that both have equally many.
     pub lost: Nanos,
     /// When it has to end, on CLOCK_MONOTONIC.

@@ -217,7 +217,7 @@ impl Passes<'_> {
         Order {
             footprint: self.plan.footprints_bytes.get(footprint).copied().unwrap_or(Bytes(0)),
             preempted,
-            is_control: self.plan.is_control,
+            preempts_nobody: self.plan.preempts_nobody,
             lost: self.lost(footprint),
             ..self.subject.order(self.instruments, self.plan, places.clone(), latest)
         }

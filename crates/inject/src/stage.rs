@@ -40,7 +40,7 @@ pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
         overhead: order.overhead.0 as f64,
         latest: order.latest,
         alarm: Alarm::new()?,
-        is_control: order.is_control,
+        preempts_nobody: order.preempts_nobody,
         memory,
         twins,
         has_left_some: false,
@@ -50,7 +50,7 @@ pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
         period: order.period,
         turn: order.turn,
         preempted: usize::from(order.preempted & 1),
-        is_control: order.is_control,
+        preempts_nobody: order.preempts_nobody,
         lost: order.lost,
     };
     let (played, tallies) = play(&mut stage, &turns)?;
@@ -95,7 +95,7 @@ struct OnCpu {
     overhead: f64,
     latest: Nanos,
     alarm: Alarm,
-    is_control: bool,
+    preempts_nobody: bool,
     memory: Memory,
     twins: [Twin; 2],
     /// Whether one of them went and left somebody who goes on.
@@ -146,14 +146,14 @@ impl Stage for OnCpu {
 
     fn stop(&mut self, twin: usize) -> io::Result<()> {
         // Looked for where nothing is measured: it takes longer than a turn may.
-        if self.is_control && !self.is_group_left {
+        if self.preempts_nobody && !self.is_group_left {
             self.is_group_left = is_group_left(&[self.twins[0].pid(), self.twins[1].pid()])?;
         }
         self.twins[twin].pause()
     }
 
     fn touch(&mut self) -> Ticks {
-        if self.is_control {
+        if self.preempts_nobody {
             return Ticks(0);
         }
         let before = self.clock.now();

@@ -35,7 +35,7 @@ pub(crate) struct Turns {
     pub(crate) period: Nanos,
     pub(crate) turn: Nanos,
     pub(crate) preempted: usize,
-    pub(crate) is_control: bool,
+    pub(crate) preempts_nobody: bool,
     pub(crate) lost: Nanos,
 }
 
@@ -62,7 +62,7 @@ impl Turns {
     fn parts_of(&self, twin: usize) -> Vec<Nanos> {
         let parts = self.parts();
         let preemptions = parts - 1;
-        if twin != self.preempted || self.is_control {
+        if twin != self.preempted || self.preempts_nobody {
             return vec![Nanos(self.period.0 * parts)];
         }
         let mut of_twin = vec![self.period; preemptions as usize];
@@ -143,7 +143,7 @@ fn turn(stage: &mut impl Stage, turns: &Turns, twin: usize, tally: &mut Tally) -
             tally.preemptions += 1;
         }
     }
-    if turns.is_control && twin == turns.preempted {
+    if turns.preempts_nobody && twin == turns.preempted {
         tally.preemptions += turns.parts() - 1;
     }
     stage.stop(twin)?;
@@ -215,7 +215,7 @@ mod tests {
 
     fn turns(lost: u64) -> Turns {
         let (period, turn) = (Nanos::micros(250), Nanos::millis(8));
-        Turns { period, turn, preempted: 1, is_control: false, lost: Nanos(lost) }
+        Turns { period, turn, preempted: 1, preempts_nobody: false, lost: Nanos(lost) }
     }
 
     #[test]
@@ -247,10 +247,10 @@ mod tests {
     }
 
     #[test]
-    fn in_a_control_neither_is_preempted_and_it_is_told_how_often_it_would_have_been() {
+    fn where_nobody_is_preempted_it_is_told_how_often_it_would_have_been() {
         let mut stage = Scripted::new(64_000_000);
-        let control = Turns { is_control: true, ..turns(0) };
-        let (_, [first, second]) = play(&mut stage, &control).expect("scripted");
+        let undisturbed = Turns { preempts_nobody: true, ..turns(0) };
+        let (_, [first, second]) = play(&mut stage, &undisturbed).expect("scripted");
         assert_eq!((first.away, second.away, first.preemptions), (0, 0, 0));
         assert_eq!(stage.used[0], stage.used[1]);
         assert_eq!(second.preemptions, 31 * (second.turns - 1));

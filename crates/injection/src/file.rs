@@ -241,7 +241,7 @@ mod tests {
                 turn_ns: Nanos::millis(8),
                 footprints_bytes: vec![Bytes(0), Bytes::kib(256)],
                 budget_ns: Nanos::seconds(60),
-                is_control: false,
+                preempts_nobody: false,
                 checks_output: false,
                 settings: Vec::new(),
             },

@@ -57,7 +57,7 @@ pub struct Plan {
     /// For all runs together.
     pub budget_ns: Nanos,
     /// Whether neither twin is preempted, to see what the instrument makes of nothing.
-    pub is_control: bool,
+    pub preempts_nobody: bool,
     /// Whether the twins' outputs were compared.
     pub checks_output: bool,
     /// Variables that were set for the twins since they were not, `NAME=value` each.
@@ -104,7 +104,7 @@ pub struct TwinRun {
     pub turns: u64,
     /// How long all of its turns were.
     pub turns_ns: Nanos,
-    /// How often it was preempted within a turn; in a control how often it would have been.
+    /// How often it was preempted within a turn; where nobody is preempted how often it would have been.
     pub preemptions: u64,
     /// How long the preemptor had the CPU then.
     pub away_ns: Nanos,

@@ -127,7 +127,7 @@ fn facts(record: &Injection) -> Vec<(String, String)> {
     let mut facts = vec![
         ("command".to_owned(), record.header.command.join(" ")),
         ("period".to_owned(), plan.period_ns.to_string()),
-        ("preempted".to_owned(), if plan.is_control { "neither copy" } else { "one copy" }.to_owned()),
+        ("preempted".to_owned(), if plan.preempts_nobody { "neither copy" } else { "one copy" }.to_owned()),
     ];
     facts.extend(of_host(&record.header.host));
     facts.push(("switchcost".to_owned(), record.header.program_version.clone()));

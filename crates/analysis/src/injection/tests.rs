@@ -37,7 +37,7 @@ fn header() -> Header {
             turn_ns: Nanos::millis(8),
             footprints_bytes: vec![Bytes(0), Bytes::kib(256), Bytes::mib(64)],
             budget_ns: Nanos::seconds(60),
-            is_control: false,
+            preempts_nobody: false,
             checks_output: false,
             settings: Vec::new(),
         },
@@ -138,6 +138,19 @@ fn preemptions_of_who_waits_are_none() {
         why,
         "the program had the CPU at 65 % of the preemptions alone: it waits, and who waits is not preempted"
     );
+}
+
+#[test]
+fn others_that_take_the_cpu_from_one_twin_in_a_run_do_not_make_it_one_that_waits() {
+    let beside_others = |mut run: Run| {
+        if run.block == 3 {
+            run.twins[usize::from(1 - run.preempted)].involuntary += 2_000;
+        }
+        run
+    };
+    let found = analyse(&record((0..10).map(|block| beside_others(run(block, 0, 9_000.0, 0.0))).collect()));
+    assert_eq!(found.footprints[0].hit, Some(1.0));
+    assert!(found.footprints[0].cost_ns.is_ok());
 }
 
 #[test]

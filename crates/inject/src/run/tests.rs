@@ -18,7 +18,7 @@ impl Executor for Scripted {
 
 fn twins(order: &Order, status: [i32; 2]) -> Option<Answer> {
     let twin = |place: u8| {
-        let is_preempted = place == order.preempted && !order.is_control;
+        let is_preempted = place == order.preempted && !order.preempts_nobody;
         let preemptions = if is_preempted { 100 } else { 0 };
         let cpu_ns = Nanos::millis(100) + Nanos::micros(10 * preemptions);
         let run = TwinRun { cpu_ns, turns_ns: Nanos::millis(100), preemptions, ..TwinRun::default() };
@@ -57,7 +57,7 @@ fn plan(budget: Nanos) -> Plan {
         turn_ns: Nanos::millis(8),
         footprints_bytes: vec![Bytes(0), Bytes::kib(256), Bytes::mib(1)],
         budget_ns: budget,
-        is_control: false,
+        preempts_nobody: false,
         checks_output: false,
         settings: Vec::new(),
     }
@@ -163,7 +163,7 @@ fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
     let tried = |budget, answer: fn(&Order) -> Option<Answer>| {
         let mut executor = Scripted { orders: Vec::new(), answer };
         let found = undisturbed(&subject, &INSTRUMENTS, &plan(budget), &mut executor, &|| false);
-        assert!(executor.orders.iter().all(|order| order.is_control));
+        assert!(executor.orders.iter().all(|order| order.preempts_nobody));
         found.map_err(|fault| fault.to_string())
     };
     let well: fn(&Order) -> Option<Answer> = |order| twins(order, [0, 0]);

@@ -14,7 +14,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     let Some(first) = findings.first() else { return };
     let text = match &first.cost_ns {
         Err(why) => format!("What a preemption costs {} is not known: {why}.", program(record)),
-        Ok(cost) if record.header.plan.is_control => of_control(record, cost),
+        Ok(cost) if record.header.plan.preempts_nobody => of_nobody(record, cost),
         Ok(cost) => of_cost(record, findings, first, cost),
     };
     page.paragraph(&text);
@@ -28,7 +28,7 @@ pub(super) fn program(record: &Injection) -> String {
 }
 
 /// Neither twin was preempted: whatever is found is the instrument's.
-fn of_control(record: &Injection, cost: &Estimate) -> String {
+fn of_nobody(record: &Injection, cost: &Estimate) -> String {
     let told = if is_cost(cost) { "and yet found a cost of" } else { "and found what a preemption costs" };
     format!("Neither copy of {} was preempted, {told} {}.", program(record), with_interval(cost))
 }

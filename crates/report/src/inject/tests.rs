@@ -58,9 +58,9 @@ fn what_was_not_measured_is_told_with_its_reason() {
 }
 
 #[test]
-fn a_control_says_that_nobody_was_preempted() {
+fn a_run_without_preemptions_says_that_nobody_was_preempted() {
     let mut record = small();
-    record.header.plan.is_control = true;
+    record.header.plan.preempts_nobody = true;
     assert!(told(&record).starts_with("Neither copy of gzip was preempted, and yet found a cost of "));
 }
 

@@ -15,7 +15,7 @@ Examples:
   switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
   switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
   switchcost inject --period 1ms -- ./solver               a thousand preemptions a second: more to lose at each
-  switchcost inject --control -- gzip -c big.tar           a known answer: nothing is preempted, nothing is to be found
+  switchcost inject --no-preemption -- gzip -c big.tar     a known answer: nothing is preempted, nothing is to be found
   switchcost inject --format json --out cost.json -- gzip -c big.tar
   switchcost report FILE                                   the same again, from its record
 
@@ -78,7 +78,7 @@ pub(crate) struct InjectArguments {
 
     /// Preempt neither copy: whatever is found then is the instrument's own
     #[arg(long, help_heading = "How to preempt")]
-    pub(crate) control: bool,
+    pub(crate) no_preemption: bool,
 
     /// CPU to run on [default: the quietest, by load and interrupts]
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]

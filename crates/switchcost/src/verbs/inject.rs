@@ -77,7 +77,7 @@ fn plan(
         turn_ns: TURN.max(Nanos(arguments.period.0 * 2)),
         footprints_bytes: footprints(&arguments.footprint, host)?,
         budget_ns: arguments.budget,
-        is_control: arguments.control,
+        preempts_nobody: arguments.no_preemption,
         checks_output: arguments.check_output,
         settings: subject.settings(),
     })
