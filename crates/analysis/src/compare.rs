@@ -1,11 +1,12 @@
 //! Two records, or two sets of repeated ones, judged against each other: what became faster or slower, and what else is
-//! different. Records of measurements, of simulations, or of observations.
+//! different. Records of measurements, of simulations, of observations, or of injections.
 //!
 //! Verdicts are made so that all of them together are wrong in no more than the share that was allowed: with *m* pairs
 //! compared, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval that leaves out 1 is a difference.
 
 mod candidate;
 mod environment;
+mod injected;
 mod observed;
 mod pairs;
 mod quantity;
@@ -17,10 +18,12 @@ mod switches;
 use record::{Case, MeasureRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
+use units::Bytes;
 
 use crate::findings::Findings;
 pub use crate::run_spread::ASSUMED_RUN_SPREAD;
 
+pub use injected::compare_injections;
 pub use observed::compare_observations;
 pub use quantity::{Quantity, Unit};
 pub use switches::ChangedSwitches;
@@ -148,6 +151,8 @@ pub enum Subject {
     Simulated(Place),
     /// Live tasks.
     Observed(Who),
+    /// A program that is preempted by a task which touches so much.
+    Injected(Bytes),
 }
 
 /// Which live tasks, or who preempted them.
@@ -265,7 +270,7 @@ impl Pair {
     pub fn case(&self) -> Option<&Case> {
         match &self.subject {
             Subject::Case(case) => Some(case),
-            Subject::Simulated(_) | Subject::Observed(_) => None,
+            Subject::Simulated(_) | Subject::Observed(_) | Subject::Injected(_) => None,
         }
     }
 
@@ -279,7 +284,7 @@ impl Pair {
     /// cost and overhead of a design; of an observation, the numbers of all tasks together.
     pub fn is_main(&self) -> bool {
         match &self.subject {
-            Subject::Case(_) => true,
+            Subject::Case(_) | Subject::Injected(_) => true,
             Subject::Simulated(place) => place.part == Part::All,
             Subject::Observed(who) => *who == Who::All,
         }
@@ -302,6 +307,8 @@ pub enum Basis {
     SingleTrace,
     /// Observations of live tasks.
     Observations,
+    /// Preemptions of a program.
+    Injections,
 }
 
 /// What the switches of observations are priced with.

@@ -20,6 +20,7 @@ mod curves;
 mod estimate;
 mod findings;
 mod flags;
+pub mod injection;
 mod judged;
 mod knees;
 mod latency;

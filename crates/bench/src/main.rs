@@ -10,6 +10,7 @@ mod capture;
 mod compare;
 mod duration;
 mod hundred;
+mod inject;
 mod input;
 mod known_answers;
 mod live;
@@ -29,6 +30,7 @@ mod simulate;
 mod spread;
 mod system;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -65,6 +67,8 @@ enum Part {
     Live,
     /// What `observe` adds to a switch, beside perf; whether the cost that it tells is true (4 minutes)
     Observe,
+    /// What a preemption costs programs that know it (7 minutes)
+    Inject,
     /// Pages of large records, and a comparison; makes a --full record first
     Report,
 }
@@ -73,6 +77,9 @@ enum Part {
 const WIDTH: u16 = 160;
 
 type Measure = fn(&Program) -> Vec<Row>;
+
+/// Work of this program's own that a part has it start.
+type Play = fn(&[String]) -> io::Result<()>;
 
 /// Measures the figures that switchcost promises.
 #[derive(Debug, Parser)]
@@ -84,14 +91,11 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(words) = words.strip_prefix([ping_pong::ARGUMENT.to_owned()].as_slice()) {
-        return match ping_pong::play(words) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("switchcost-bench: {error}");
-                ExitCode::FAILURE
-            }
-        };
+    let plays: [(&str, Play); 2] = [(ping_pong::ARGUMENT, ping_pong::play), (inject::ARGUMENT, inject::play)];
+    if let Some((first, words)) = words.split_first()
+        && let Some((_, play)) = plays.into_iter().find(|(argument, _)| argument == first)
+    {
+        return played(play(words));
     }
     let arguments = Arguments::parse();
     let program = match Program::beside_this_one() {
@@ -103,7 +107,7 @@ fn main() -> ExitCode {
     };
     println!("program: {}\n{}\n", program.built(), program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 14] = [
+    let parts: [(Part, Measure); 15] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
@@ -117,12 +121,23 @@ fn main() -> ExitCode {
         (Part::Compare, compare::against_itself),
         (Part::Live, live::all),
         (Part::Observe, observe::all),
+        (Part::Inject, inject::all),
         (Part::Report, report::all),
     ];
     let rows: Vec<Row> =
         parts.into_iter().filter(|(part, _)| wants(*part)).flat_map(|(_, measure)| measure(&program)).collect();
     println!("{}", table(&rows));
     ExitCode::SUCCESS
+}
+
+fn played(outcome: io::Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("switchcost-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn table(rows: &[Row]) -> Table {

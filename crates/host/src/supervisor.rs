@@ -25,6 +25,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
+pub(crate) use pid_namespace::PidNamespace;
 pub use program::{Program, Report, Setting};
 pub use task_files::TaskFiles;
 

@@ -54,6 +54,7 @@ pub fn end_with(parent: i32) -> io::Result<()> {
 #[derive(Debug)]
 pub struct Forked {
     pid: Pid,
+    is_reaped: bool,
 }
 
 impl Forked {
@@ -61,10 +62,18 @@ impl Forked {
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
+
+    /// Somebody else has waited for it: the number may be another's by now.
+    pub(crate) fn was_waited_for(&mut self) {
+        self.is_reaped = true;
+    }
 }
 
 impl Drop for Forked {
     fn drop(&mut self) {
+        if self.is_reaped {
+            return;
+        }
         // The process may have ended already; it is ours until we have waited for it, so the number is still its own.
         let _ = kill_process(self.pid, Signal::KILL);
         let _ = waitpid(Some(self.pid), WaitOptions::empty());
@@ -84,7 +93,7 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     let number = unsafe { libc::fork() };
     match Pid::from_raw(number.max(0)) {
         _ if number < 0 => Err(io::Error::last_os_error()),
-        Some(pid) => Ok(Forked { pid }),
+        Some(pid) => Ok(Forked { pid, is_reaped: false }),
         None => {
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| die_with(parent).and_then(|()| body())));
             let code = if matches!(outcome, Ok(Ok(()))) { 0 } else { 1 };

@@ -42,6 +42,28 @@ impl PeriodicTimer {
     }
 }
 
+/// A timer that fires once each time that it is set; gone when dropped.
+#[derive(Debug)]
+pub struct Alarm(OwnedFd);
+
+impl Alarm {
+    /// One that is not set.
+    pub fn new() -> io::Result<Alarm> {
+        Ok(Alarm(timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?))
+    }
+
+    /// Waits for so long, from this call on: the CPU is for others meanwhile.
+    pub fn wait(&self, time: Nanos) -> io::Result<()> {
+        let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // 0 would disarm it.
+        let time = time.0.max(1);
+        let once = Timespec { tv_sec: (time / 1_000_000_000) as i64, tv_nsec: (time % 1_000_000_000) as i64 };
+        timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: never, it_value: once })?;
+        rustix::io::read(&self.0, &mut [0; 8])?;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +77,17 @@ mod tests {
             timer.wait().expect("it fires");
         }
         assert!(start.elapsed() >= Duration::from_millis(10));
+    }
+
+    #[test]
+    fn an_alarm_fires_once_after_it_was_set() {
+        let alarm = Alarm::new().expect("a timer");
+        for _ in 0..3 {
+            let start = Instant::now();
+            alarm.wait(Nanos::millis(2)).expect("it fires");
+            assert!(start.elapsed() >= Duration::from_millis(2));
+        }
+        alarm.wait(Nanos(0)).expect("it fires at once");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
+use libc::c_int;
 use record::KernelSwitches;
 
 /// Of the child, and of its own children that it has waited for.
@@ -19,6 +20,18 @@ pub struct Usage {
     pub voluntary: u64,
     /// Switches that they did not ask for, and calls of sched_yield.
     pub involuntary: u64,
+}
+
+impl Usage {
+    fn of(usage: &libc::rusage) -> Usage {
+        let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1_000);
+        Usage {
+            cpu: time(usage.ru_utime) + time(usage.ru_stime),
+            peak_bytes: usage.ru_maxrss as u64 * 1_024,
+            voluntary: usage.ru_nvcsw as u64,
+            involuntary: usage.ru_nivcsw as u64,
+        }
+    }
 }
 
 /// CPU time of this process so far, of all its threads, in user space and in the kernel.
@@ -44,29 +57,30 @@ pub fn own_switches() -> KernelSwitches {
 pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     // It may read until the end of its input.
     drop(child.stdin.take());
+    match wait4(child.id() as i32, 0)? {
+        Some((_, status, usage)) => Ok((status, usage)),
+        None => Err(io::Error::other("the kernel waits for a child and names none")),
+    }
+}
+
+/// Waits as wait4(2) does, of which `whom` and `options` are. With WNOHANG none where nobody has ended; else the number of the child,
+/// how it ended, and what it used.
+pub(crate) fn wait4(whom: i32, options: c_int) -> io::Result<Option<(i32, ExitStatus, Usage)>> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     loop {
-        // SAFETY: the pointers are valid for writing one number and one rusage. The child is ours, and nobody waits for it later.
-        let ended = unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, usage.as_mut_ptr()) };
+        // SAFETY: the pointers are valid for writing one number and one rusage.
+        let ended = unsafe { libc::wait4(whom, &raw mut status, options, usage.as_mut_ptr()) };
         if ended >= 0 {
-            break;
+            // SAFETY: of numbers only, for which zeroes are valid, and written by the call where somebody has ended.
+            let usage = Usage::of(&unsafe { usage.assume_init() });
+            return Ok((ended > 0).then(|| (ended, ExitStatus::from_raw(status), usage)));
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
     }
-    // SAFETY: of numbers only, and written by the call.
-    let usage = unsafe { usage.assume_init() };
-    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1_000);
-    let usage = Usage {
-        cpu: time(usage.ru_utime) + time(usage.ru_stime),
-        peak_bytes: usage.ru_maxrss as u64 * 1_024,
-        voluntary: usage.ru_nvcsw as u64,
-        involuntary: usage.ru_nivcsw as u64,
-    };
-    Ok((ExitStatus::from_raw(status), usage))
 }
 
 #[cfg(test)]

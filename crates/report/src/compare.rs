@@ -74,7 +74,7 @@ fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
 
 fn title(comparison: &Comparison) -> &'static str {
     match comparison.basis {
-        Basis::Runs => "Costs",
+        Basis::Runs | Basis::Injections => "Costs",
         Basis::Observations => "Before and after",
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => "Simulated costs",
     }

@@ -15,6 +15,7 @@ mod for_programs;
 mod format;
 mod grid;
 pub mod html;
+pub mod inject;
 pub mod measure;
 pub mod observe;
 mod page;

@@ -7,13 +7,14 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use crate::simulate::{at_once, orders, sample, trials};
-use crate::{compare, measure, observe, reproduce, simulate, trace};
+use crate::{compare, inject, measure, observe, reproduce, simulate, trace};
 
 /// The schemas of all reports, each with its name and version as the reports have it.
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         of::<measure::json::ReportView<'_>>(measure::MEASURE_REPORT_SCHEMA),
         of::<observe::json::View<'_>>(observe::OBSERVE_REPORT_SCHEMA),
+        of::<inject::json::View<'_>>(inject::INJECT_REPORT_SCHEMA),
         of::<compare::json::View<'_>>(compare::COMPARE_SCHEMA),
         of::<Fitness>(record::DOCTOR_SCHEMA),
         of::<trace::Info<'_>>(trace::INFO_SCHEMA),

@@ -1,6 +1,7 @@
 //! The command line: one definition, from which help, completions and manual page are made.
 
 pub(crate) mod compare;
+pub(crate) mod inject;
 pub(crate) mod man;
 pub(crate) mod observe;
 pub(crate) mod parts;
@@ -72,7 +73,9 @@ pub(crate) enum Verb {
     Measure(Box<MeasureArguments>),
     /// Observe live programs: what switching costs them, why they are switched, and by whom
     Observe(Box<observe::ObserveArguments>),
-    /// Print the report of measure, observe or simulate again, from its record
+    /// Measure what one preemption costs a program that is not changed
+    Inject(Box<inject::InjectArguments>),
+    /// Print the report of measure, observe, inject or simulate again, from its record
     Report(ReportArguments),
     /// Compare records: faster, slower, or no difference shown
     Compare(compare::CompareArguments),

@@ -7,6 +7,7 @@ use std::process::{ExitCode, ExitStatus};
 
 use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
 use capture::CaptureError;
+use inject::Fault;
 use measure::PlanError;
 use observe::ObserveError;
 use record::{ReadRecordError, WriteRecordError};
@@ -180,6 +181,14 @@ pub(crate) enum Failure {
     WriteObservation(observation::WriteObservationError),
     #[error("failed to read the record: {0}")]
     ReadObservation(#[from] observation::ReadObservationError),
+    #[error("failed to inject: {0}")]
+    Inject(#[from] inject::Fault),
+    #[error("failed to inject: found {found}, need {needed}; {fix}")]
+    CannotInject { found: String, needed: String, fix: String },
+    #[error("failed to write the record: {0}")]
+    WriteInjection(#[from] injection::WriteInjectionError),
+    #[error("failed to read the record: {0}")]
+    ReadInjection(#[from] injection::ReadInjectionError),
     #[error("failed to print the manual: found no verb '{0}', need one that switchcost --help lists")]
     NoVerb(String),
     #[error("failed to capture: found no command, need one after --, such as switchcost trace -- ls")]
@@ -343,6 +352,7 @@ impl Failure {
             | Failure::SameDesign(_)
             | Failure::HostDesign(_) => Exit::Usage,
             Failure::Capture(CaptureError::Unfit { .. } | CaptureError::NoCommand) => Exit::Usage,
+            Failure::Inject(Fault::NoCommand | Fault::NotRun { .. } | Fault::GainsRights(_)) => Exit::Usage,
             Failure::Read(_)
             | Failure::NoRecord(_)
             | Failure::NowhereToLook(_)
@@ -355,11 +365,15 @@ impl Failure {
             | Failure::Unzip { .. }
             | Failure::ReadSimulation(_)
             | Failure::ReadObservation(_)
+            | Failure::ReadInjection(_)
             | Failure::Empty(_) => Exit::Record,
             Failure::Write(_)
             | Failure::Observe(ObserveError::Count(_))
             | Failure::NoEvents(_)
             | Failure::WriteObservation(_)
+            | Failure::WriteInjection(_)
+            | Failure::Inject(_)
+            | Failure::CannotInject { .. }
             | Failure::Output { .. }
             | Failure::Site { .. }
             | Failure::Print(_)

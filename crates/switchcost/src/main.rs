@@ -50,7 +50,10 @@ fn without_stack(found: Bytes) -> ExitCode {
 fn start() -> ExitCode {
     // A repetition is served before anything else is set up: its process shall be as bare as possible.
     if is_first(measure::SERVANT_ARGUMENT) {
-        return serve();
+        return serve(|| measure::serve(std::io::stdin().lock(), std::io::stdout().lock()));
+    }
+    if is_first(inject::SERVANT_ARGUMENT) {
+        return serve(|| inject::serve(std::io::stdin().lock(), std::io::stdout()));
     }
     if let Some(words) = words_behind(programs::PINGPONG_ARGUMENT) {
         return play(&words);
@@ -109,13 +112,14 @@ fn take_turns(json: &str) -> ExitCode {
     }
 }
 
-fn serve() -> ExitCode {
+/// What a process does for the one that has started it: one repetition, or one run.
+fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
     let parent = std::env::args().nth(2).and_then(|number| number.parse().ok());
     if let Some(error) = parent.and_then(|parent| host::task::end_with(parent).err()) {
         say!("failed to serve a repetition: {error}");
         return ExitCode::FAILURE;
     }
-    match measure::serve(std::io::stdin().lock(), std::io::stdout().lock()) {
+    match one() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say!("failed to serve a repetition: {error}");
@@ -130,6 +134,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Observe(arguments) => verbs::observe::run(&arguments),
+        Verb::Inject(arguments) => verbs::inject::run(&arguments),
         Verb::Report(arguments) => verbs::report::run(&arguments),
         Verb::Compare(arguments) => verbs::compare::run(&arguments),
         Verb::Doctor(arguments) => verbs::doctor::run(&arguments),

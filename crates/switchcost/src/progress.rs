@@ -6,6 +6,7 @@ use indicatif::{HumanCount, ProgressBar, ProgressBarIter, ProgressStyle};
 use measure::Progress;
 use record::{Case, Plan};
 use trace::Chunk;
+use units::Nanos;
 
 use crate::terminal;
 
@@ -19,10 +20,7 @@ pub(crate) struct Bar {
 impl Bar {
     /// Hidden by indicatif where stderr is no terminal.
     pub(crate) fn over(plan: &Plan) -> Bar {
-        let bar = drawn(ProgressBar::new(plan.budget_ns.0 / 1_000_000));
-        bar.set_style(style("{bar:30} {elapsed} of at most {prefix}  {msg}"));
-        bar.set_prefix(format!("{} s", plan.budget_ns.0 / 1_000_000_000));
-        Bar { bar, cases: plan.cases.iter().map(title).collect() }
+        Bar { bar: over_time(plan.budget_ns), cases: plan.cases.iter().map(title).collect() }
     }
 
     pub(crate) fn say(&self, what: &str) {
@@ -39,6 +37,14 @@ impl Bar {
     pub(crate) fn finish(self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// A bar over a budget, in milliseconds.
+pub(crate) fn over_time(budget: Nanos) -> ProgressBar {
+    let bar = drawn(ProgressBar::new(budget.0 / 1_000_000));
+    bar.set_style(style("{bar:30} {elapsed} of at most {prefix}  {msg}"));
+    bar.set_prefix(format!("{} s", budget.0 / 1_000_000_000));
+    bar
 }
 
 /// A bar over the bytes of a file that is read.

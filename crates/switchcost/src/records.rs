@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     Simulation,
     #[strum(serialize = "an observation")]
     Observation,
+    #[strum(serialize = "an injection")]
+    Injection,
 }
 
 /// The kind of a record; whatever is of no other kind should be one of a measurement.
@@ -26,6 +28,7 @@ pub(crate) fn kind(path: &Path) -> Kind {
     match () {
         () if is_simulation(path) => Kind::Simulation,
         () if is_observation(path) => Kind::Observation,
+        () if injection::is_injection(path) => Kind::Injection,
         () => Kind::Measurement,
     }
 }

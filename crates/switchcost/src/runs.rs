@@ -16,8 +16,9 @@ use crate::home::{self, NoHome, make_writable};
 use crate::messages::say;
 use crate::records;
 
-/// How names of records end: those of measurements, of observations, of simulations and of traces.
+/// How names of records end: those of measurements, of injections, of observations, of simulations and of traces.
 pub(crate) const MEASURE: &str = "measure.jsonl";
+pub(crate) const INJECTION: &str = "injection.jsonl";
 pub(crate) const OBSERVATION: &str = "observation.json";
 pub(crate) const SIMULATION: &str = "simulation.parquet";
 pub(crate) const TRACE: &str = "trace.sct";
@@ -140,7 +141,7 @@ fn ends_with(path: &Path, ending: &str) -> bool {
 }
 
 fn is_record(path: &Path) -> bool {
-    [MEASURE, OBSERVATION, SIMULATION].iter().any(|ending| ends_with(path, ending))
+    [MEASURE, INJECTION, OBSERVATION, SIMULATION].iter().any(|ending| ends_with(path, ending))
 }
 
 /// Whether a file is named as records are, wherever it lies, and has something in it. Much else is JSON: of that it takes what begins as an observation.

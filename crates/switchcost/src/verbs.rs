@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod inject;
 pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod observe;
@@ -12,3 +13,8 @@ pub(crate) mod schema;
 pub(crate) mod simulate;
 pub(crate) mod trace;
 pub(crate) mod workload;
+
+/// A seed that differs from run to run; it is kept in the record, so that the run can be ordered the same way again.
+fn seed_of_now() -> u64 {
+    host::clock::monotonic().0.rotate_left(32) ^ u64::from(std::process::id())
+}

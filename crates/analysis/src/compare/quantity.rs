@@ -49,6 +49,10 @@ pub enum Quantity {
     Throttled,
     /// Preemptions a second by one neighbour.
     Preemptions,
+    /// A preemption of a program.
+    Preemption,
+    /// What of it is bringing data back.
+    PreemptionReload,
 }
 
 /// What the numbers of a quantity are in.
@@ -79,7 +83,12 @@ impl Quantity {
     /// The unit of its numbers.
     pub fn unit(self) -> Unit {
         match self {
-            Quantity::Total | Quantity::HandOff | Quantity::WaitP50 | Quantity::WaitP99 => Unit::Ns,
+            Quantity::Total
+            | Quantity::HandOff
+            | Quantity::WaitP50
+            | Quantity::WaitP99
+            | Quantity::Preemption
+            | Quantity::PreemptionReload => Unit::Ns,
             Quantity::AverageCost
             | Quantity::ExcessPerSwitch
             | Quantity::LostToProcesses

@@ -11,6 +11,7 @@ use super::fork::fork;
 use super::reports;
 use super::state::{Ready, State};
 use crate::errno;
+use crate::fixed_addresses::fix_addresses;
 use crate::signal_action::SignalAction;
 
 /// What the keyboard and a lost terminal send. The supervisor ends when its parent does, not before.
@@ -76,17 +77,6 @@ fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> io::Result<
     // Rust's start-up ignores it; programs expect that it ends them.
     set_all(&[libc::SIGPIPE], SignalAction::default())?;
     state.mask.block_only()
-}
-
-/// The program's addresses are the same each time.
-fn fix_addresses() -> io::Result<()> {
-    /// Changes nothing, and returns what is set.
-    const ASK: libc::c_ulong = 0xffff_ffff;
-    // SAFETY: takes a number and returns one.
-    let present = unsafe { libc::personality(ASK) };
-    // SAFETY: as above.
-    let before = unsafe { libc::personality((present | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) };
-    if present < 0 || before < 0 { Err(errno::last()) } else { Ok(()) }
 }
 
 /// The kernel's list of this process's children, as text.

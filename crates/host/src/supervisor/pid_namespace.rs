@@ -60,7 +60,7 @@ impl Step {
 }
 
 /// A PID namespace to be made: what the kernel has to know for it.
-pub(super) struct PidNamespace {
+pub(crate) struct PidNamespace {
     /// Of whoever is not root: root needs no namespace of users.
     user: Option<User>,
 }
@@ -89,15 +89,25 @@ fn one(right: u64) -> CapabilitySet {
 }
 
 impl PidNamespace {
-    pub(super) fn of_this_user() -> PidNamespace {
+    pub(crate) fn of_this_user() -> PidNamespace {
         let (user, group) = (geteuid(), getegid());
         PidNamespace { user: (!user.is_root()).then(|| User::new(user, group)) }
     }
 
-    /// For clone(2).
-    pub(super) fn flags(&self) -> c_int {
+    /// For clone(2) and unshare(2).
+    pub(crate) fn flags(&self) -> c_int {
         let user = if self.user.is_some() { libc::CLONE_NEWUSER } else { 0 };
         libc::CLONE_NEWPID | libc::CLONE_NEWNS | user
+    }
+
+    /// That there is none.
+    pub(crate) fn refused(&self, error: Errno) -> io::Error {
+        Step::Clone.refused(error)
+    }
+
+    /// [`PidNamespace::enter`], and where that is refused, what of it.
+    pub(crate) fn settle(&self) -> io::Result<()> {
+        self.enter().map_err(|(step, error)| step.refused(error))
     }
 
     /// In the first process of the new namespaces.

@@ -17,6 +17,7 @@ const DESIGNS_NAMED: usize = 4;
 pub(super) fn answer(comparison: &Comparison) -> String {
     let shown = match comparison.basis {
         Basis::Runs => of_runs(comparison) + &changed_switches(comparison),
+        Basis::Injections => of_runs(comparison),
         Basis::Observations => observed::answer(comparison),
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => of_simulations(comparison),
     };
@@ -119,7 +120,7 @@ fn of_design(pair: &Pair) -> Option<String> {
 /// Why the intervals are as wide as they are.
 pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     let text = match comparison.basis {
-        Basis::Runs => return of_run_spread(comparison),
+        Basis::Runs | Basis::Injections => return of_run_spread(comparison),
         Basis::Observations => return Some(observed::basis(comparison)),
         Basis::SameTrace => {
             "Both sides simulate the same trace: intervals are from batches of its switches, in pairs. They hold for this \

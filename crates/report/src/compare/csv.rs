@@ -1,5 +1,7 @@
 use analysis::compare::{Basis, Comparison, Cost, Outcome, Pair, Place, Ratio, Subject, Who};
 
+use units::Bytes;
+
 use super::json::{kind_and_name, who};
 use super::words;
 use crate::case::CASE_COLUMNS;
@@ -14,6 +16,8 @@ const PLACE_COLUMNS: [Column<Place>; 4] = [
 
 const WHO_COLUMNS: [Column<Who>; 2] =
     [("kind", |of| who(of).0.to_owned()), ("name", |of| who(of).1.unwrap_or_default().to_owned())];
+
+const INJECTED_COLUMNS: [Column<Bytes>; 1] = [("footprint_bytes", |size| size.0.to_string())];
 
 const COLUMNS: [Column<Pair>; 14] = [
     ("quantity", |p| p.quantity.name().to_owned()),
@@ -39,6 +43,7 @@ pub(super) fn render(comparison: &Comparison) -> String {
     };
     let names = match comparison.basis {
         Basis::Runs => names(&mut CASE_COLUMNS.iter().map(|(name, _)| *name)),
+        Basis::Injections => names(&mut INJECTED_COLUMNS.iter().map(|(name, _)| *name)),
         Basis::Observations => names(&mut WHO_COLUMNS.iter().map(|(name, _)| *name)),
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => {
             names(&mut PLACE_COLUMNS.iter().map(|(name, _)| *name))
@@ -51,6 +56,7 @@ fn row(pair: &Pair) -> Vec<String> {
     let mut row: Vec<String> = match &pair.subject {
         Subject::Case(case) => CASE_COLUMNS.iter().map(|(_, field)| field(case)).collect(),
         Subject::Simulated(place) => PLACE_COLUMNS.iter().map(|(_, field)| field(place)).collect(),
+        Subject::Injected(size) => INJECTED_COLUMNS.iter().map(|(_, field)| field(size)).collect(),
         Subject::Observed(who) => WHO_COLUMNS.iter().map(|(_, field)| field(who)).collect(),
     };
     row.extend(COLUMNS.iter().map(|(_, field)| field(pair)));

@@ -4,6 +4,7 @@ use analysis::compare::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use units::Bytes;
 
 use super::{COMPARE_SCHEMA, Request};
 use crate::case::CaseView;
@@ -108,6 +109,10 @@ enum SubjectView<'a> {
         /// Of the tasks or of the neighbour; null for the kernel's threads.
         name: Option<&'a str>,
     },
+    Injected {
+        /// What the other task touches.
+        footprint_bytes: Bytes,
+    },
 }
 
 /// One side of a pair.
@@ -156,6 +161,7 @@ fn subject(subject: &Subject) -> SubjectView<'_> {
             let (base_design, new_design) = (place.base_design.as_deref(), place.new_design.as_deref());
             SubjectView::Simulated { base_design, new_design, kind, name }
         }
+        Subject::Injected(size) => SubjectView::Injected { footprint_bytes: *size },
         Subject::Observed(of) => {
             let (kind, name) = who(of);
             SubjectView::Observed { kind, name }

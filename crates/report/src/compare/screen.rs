@@ -7,7 +7,7 @@ use analysis::compare::{Basis, Change, Comparison, Cost, Outcome, Pair, Quantity
 use record::Case;
 
 use super::table::{has_several_designs, reasons};
-use super::words::{design, part, quantity, tone, value, verdict, who};
+use super::words::{design, part, quantity, tone, touching, value, verdict, who};
 use super::{Request, answer, environment, names, observed, title};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
@@ -159,6 +159,7 @@ fn subjects(pairs: &[&Pair], has_several_designs: bool) -> Vec<String> {
         Subject::Simulated(place) if !has_several_designs => part(&place.part),
         Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
         Subject::Observed(of) => who(of),
+        Subject::Injected(size) => touching(*size),
     };
     pairs.iter().map(name).collect()
 }

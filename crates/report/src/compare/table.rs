@@ -52,7 +52,7 @@ impl Look {
 pub(super) fn has_several_designs<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> bool {
     let designs = pairs.into_iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),
-        Subject::Case(_) | Subject::Observed(_) => None,
+        Subject::Case(_) | Subject::Observed(_) | Subject::Injected(_) => None,
     });
     let mut designs: Vec<String> = designs.collect();
     designs.dedup();
@@ -114,7 +114,7 @@ fn grid(pairs: &[&Pair], look: Look) -> Grid {
 fn row(pair: &Pair, look: Look) -> Vec<Entry> {
     let star = if pair.is_suspect() { " *" } else { "" };
     let mut row: Vec<Entry> = match &pair.subject {
-        Subject::Case(_) | Subject::Observed(_) => vec![format!("{}{star}", label(pair)).into()],
+        Subject::Case(_) | Subject::Observed(_) | Subject::Injected(_) => vec![format!("{}{star}", label(pair)).into()],
         Subject::Simulated(place) => {
             let name = if look.has_designs { design(place) } else { String::new() };
             vec![name.into(), format!("{}{star}", part(&place.part)).into()]

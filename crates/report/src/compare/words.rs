@@ -2,6 +2,8 @@
 
 use analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit, Who};
 
+use units::Bytes;
+
 use crate::entry::Tone;
 use crate::measure::conditions;
 use crate::observe::name as named;
@@ -18,7 +20,13 @@ pub(super) fn label(pair: &Pair) -> String {
         Subject::Simulated(place) if place.part == Part::All => design(place),
         Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
         Subject::Observed(of) => who(of),
+        Subject::Injected(size) => touching(*size),
     }
+}
+
+/// What the other task of a preemption touches.
+pub(super) fn touching(size: Bytes) -> String {
+    if size.0 == 0 { "nothing touched".to_owned() } else { format!("{size} touched") }
 }
 
 /// Live tasks, or who preempted them.
@@ -71,6 +79,8 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::WaitP50 => "wait p50",
         Quantity::WaitP99 => "wait p99",
         Quantity::Preemptions => "preemptions a second",
+        Quantity::Preemption => "a preemption",
+        Quantity::PreemptionReload => "of it for data",
         Quantity::Total | Quantity::HandOff | Quantity::Overhead | Quantity::Involuntary | Quantity::Throttled => {
             quantity.name()
         }

@@ -29,6 +29,7 @@ const PAGES: &[(&str, &str)] = pages![
     "reordering",
     "simulated-cost",
     "observing",
+    "injection",
 ];
 
 /// All pages, folded. A link to one opens it.

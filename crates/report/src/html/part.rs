@@ -1,6 +1,7 @@
+use ::injection::Injection;
 use ::observation::Observation;
 use analysis::compare::Comparison;
-use analysis::{Findings, Point, observation, simulation};
+use analysis::{Findings, Point, injection, observation, simulation};
 use maud::{Markup, html};
 use record::MeasureRecord;
 use simulation_result::Simulation;
@@ -13,7 +14,7 @@ use crate::page::Block;
 use crate::plain::plain;
 use crate::reproduce::Reproduction;
 use crate::slug::slug;
-use crate::{compare, measure, observe, reproduce, simulate};
+use crate::{compare, inject, measure, observe, reproduce, simulate};
 
 /// A record with its findings.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,15 @@ pub enum Part<'a> {
         /// What was found in it.
         findings: &'a observation::Findings,
     },
+    /// Of injected preemptions.
+    Injected {
+        /// What to call it: the name of its file.
+        name: &'a str,
+        /// The record.
+        record: &'a Injection,
+        /// What was found in it.
+        findings: &'a injection::Findings,
+    },
 }
 
 /// What a page says about one record, or about several together.
@@ -76,6 +86,9 @@ impl Content {
             Part::Observed { name, observation, findings } => {
                 Content::new(id, name, "observed", observe::blocks(observation, findings))
             }
+            Part::Injected { name, record, findings } => {
+                Content::new(id, name, "injected", inject::blocks(record, findings))
+            }
         }
     }
 
@@ -90,7 +103,7 @@ impl Content {
             .iter()
             .filter_map(|part| match part {
                 Part::Simulated { name, head, findings } => Some((*name, *head, *findings)),
-                Part::Measured { .. } | Part::Observed { .. } => None,
+                Part::Measured { .. } | Part::Observed { .. } | Part::Injected { .. } => None,
             })
             .collect();
         let blocks = simulate::blocks_of_all(&simulations);

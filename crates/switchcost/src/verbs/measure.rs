@@ -1,6 +1,6 @@
 //! `switchcost measure`: plan, record, measure, and show what came of it.
 
-mod cpus;
+pub(super) mod cpus;
 mod record_run;
 mod selection;
 
@@ -51,7 +51,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let mut claims = cpus::Claims::default();
     let placement = selection::placement(arguments, &host, &mut claims)?;
     claims.named(&placement);
-    let seed = arguments.seed.unwrap_or_else(seed_of_now);
+    let seed = arguments.seed.unwrap_or_else(super::seed_of_now);
     let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
     let selection = selection::selection(arguments, preset, placement, granted_policy(arguments, &controls));
     let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
@@ -81,9 +81,4 @@ fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure>
     })?;
     let wanted = format!("bursts of messages over loopback on CPU {cpu}, pauses up to 200 ms");
     Ok((noise, Control { name: "network-noise".to_owned(), wanted, outcome: ControlOutcome::Applied }))
-}
-
-/// A seed that differs from run to run; it is kept in the record, so that the run can be ordered the same way again.
-fn seed_of_now() -> u64 {
-    host::clock::monotonic().0.rotate_left(32) ^ u64::from(std::process::id())
 }

@@ -48,7 +48,9 @@ fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
     let out = place.path("out.sct");
     let _ = fs::remove_file(&out);
     let ran = match target {
-        "measure_record" | "observation_record" | "simulation_record" => place.run(&["report", text(file)]),
+        "measure_record" | "injection_record" | "observation_record" | "simulation_record" => {
+            place.run(&["report", text(file)])
+        }
         "trace_file" => place.run(&["trace", "check", text(file)]),
         "lackey" | "din" | "drmemtrace" => {
             place.run(&["trace", "import", "--from", target, text(file), "-o", text(&out)])

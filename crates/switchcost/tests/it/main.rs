@@ -8,6 +8,7 @@ mod compare;
 mod emitted_code;
 mod fuzz_corpus;
 mod guide;
+mod inject;
 mod kernel_compared;
 mod leftovers;
 mod lifetime;

@@ -51,7 +51,7 @@ fn judged(base: &[Found], new: &[Found]) -> Comparison {
 fn find<'a>(comparison: &'a Comparison, part: &Part, quantity: Quantity) -> &'a Pair {
     let is_it = |pair: &&Pair| match &pair.subject {
         Subject::Simulated(place) => place.part == *part && pair.quantity == quantity,
-        Subject::Case(_) | Subject::Observed(_) => false,
+        Subject::Case(_) | Subject::Observed(_) | Subject::Injected(_) => false,
     };
     comparison.pairs.iter().find(is_it).unwrap_or_else(|| panic!("no {part:?} in {comparison:?}"))
 }

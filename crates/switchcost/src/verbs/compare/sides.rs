@@ -7,9 +7,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use analysis::compare::{
-    Analysed, Comparison, Copied, Options, Simulated, compare, compare_observations, compare_simulations, copied,
+    Analysed, Comparison, Copied, Options, Simulated, compare, compare_injections, compare_observations,
+    compare_simulations, copied,
 };
 use analysis::{Findings, simulation};
+use injection::Injection;
 use observation::Observation;
 use record::MeasureRecord;
 use simulation_result::Simulation;
@@ -32,6 +34,7 @@ pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> R
     match kinds.first() {
         Some((Kind::Simulation, _)) => of_simulations(base, new, options),
         Some((Kind::Observation, _)) => of_observations(base, new, options),
+        Some((Kind::Injection, _)) => of_injections(base, new, options),
         Some((Kind::Measurement, _)) | None => of_measurements(base, new, options),
     }
 }
@@ -91,6 +94,18 @@ fn of_observations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Resul
     refuse_same_runs((base, &of_base), (new, &of_new))?;
     let (base, new): (Vec<_>, Vec<_>) = (sides.0.iter().collect(), sides.1.iter().collect());
     Ok(compare_observations(&base, &new, options))
+}
+
+fn of_injections(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+    let all = |paths: &[PathBuf]| -> Result<Vec<Injection>, Failure> {
+        paths.iter().map(|path| Ok(Injection::read(path)?)).collect()
+    };
+    let sides = (all(base)?, all(new)?);
+    let run = |record: &Injection| (record.header.started_at.clone(), record.header.seed);
+    let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
+    refuse_same_runs((base, &of_base), (new, &of_new))?;
+    let (base, new): (Vec<_>, Vec<_>) = (sides.0.iter().collect(), sides.1.iter().collect());
+    Ok(compare_injections(&base, &new, options))
 }
 
 fn of_simulations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {

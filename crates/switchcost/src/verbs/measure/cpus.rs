@@ -8,7 +8,7 @@ use crate::messages::say;
 
 /// The CPUs that this process has claimed, for as long as this lives.
 #[derive(Debug, Default)]
-pub(super) struct Claims {
+pub(crate) struct Claims {
     held: Vec<(CpuId, CpuClaim)>,
     /// What to say of other measurements, once this one begins.
     notes: Vec<String>,
@@ -16,7 +16,7 @@ pub(super) struct Claims {
 
 impl Claims {
     /// The first of these CPUs that no other measurement is on; the first of all where each is taken.
-    pub(super) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
+    pub(crate) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
         let (found, taken) = first_free(cpus, claim);
         let Some((cpu, claim)) = found else { return cpus.first().copied() };
         for (other, process) in taken {
@@ -28,7 +28,7 @@ impl Claims {
     }
 
     /// Claims what was named, and notes where another measurement is there: both will be disturbed.
-    pub(super) fn named(&mut self, placement: &PlacementChoice) {
+    pub(crate) fn named(&mut self, placement: &PlacementChoice) {
         let cpus = match placement {
             PlacementChoice::One(cpu) => vec![*cpu],
             PlacementChoice::Pair(a, b) => vec![*a, *b],
@@ -51,7 +51,7 @@ impl Claims {
     }
 
     /// Says what was found, where the measurement will be made: it is no part of why one is refused.
-    pub(super) fn tell(&mut self) {
+    pub(crate) fn tell(&mut self) {
         self.notes.drain(..).for_each(|note| say!("{note}"));
     }
 }

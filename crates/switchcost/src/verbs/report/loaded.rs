@@ -1,10 +1,11 @@
 use std::path::Path;
 
+use ::injection::{Injection, is_injection};
 use ::observation::Observation;
 use ::report::observe::By;
-use ::report::{Format, Style, html, measure, observe, simulate};
+use ::report::{Format, Style, html, inject, measure, observe, simulate};
 use analysis::simulation::Options;
-use analysis::{CoreSharing, Findings, Point, Verdict, observation, simulation};
+use analysis::{CoreSharing, Findings, Point, Verdict, injection, observation, simulation};
 use record::MeasureRecord;
 use simulation_result::Simulation;
 
@@ -20,6 +21,7 @@ pub(crate) struct Loaded {
 enum Content {
     Measured { record: Box<MeasureRecord>, findings: Findings, points: Vec<Point> },
     Observed { record: Box<Observation>, findings: Box<observation::Findings>, by: By },
+    Injected { record: Box<Injection>, findings: injection::Findings },
     Simulated { head: Box<Simulation>, findings: simulation::Findings },
 }
 
@@ -30,6 +32,7 @@ impl Loaded {
         let content = match () {
             () if is_simulation(path) => simulated(path)?,
             () if is_observation(path) => observed(path)?,
+            () if is_injection(path) => injected(path)?,
             () => measured(path)?,
         };
         Ok(Loaded { name, content })
@@ -63,6 +66,7 @@ impl Loaded {
         match &self.content {
             Content::Measured { record, findings, .. } => measure::render(record, findings, format, style),
             Content::Observed { record, findings, by } => observe::render(record, findings, *by, format, style),
+            Content::Injected { record, findings } => inject::render(record, findings, format, style),
             Content::Simulated { head, findings } => simulate::render(head, findings, format, style),
         }
     }
@@ -72,15 +76,20 @@ impl Loaded {
         match &self.content {
             Content::Measured { record, findings, points } => html::Part::Measured { name, record, findings, points },
             Content::Observed { record, findings, .. } => html::Part::Observed { name, observation: record, findings },
+            Content::Injected { record, findings } => html::Part::Injected { name, record, findings },
             Content::Simulated { head, findings } => html::Part::Simulated { name, head, findings },
         }
     }
 
     /// How a program that shows this ends.
     pub(super) fn exit(&self) -> Exit {
-        let Content::Measured { findings, .. } = &self.content else { return Exit::Success };
-        let is_missing = |verdict: &Verdict| matches!(verdict, Verdict::NotMeasured { .. });
-        let is_any_missing = findings.results.iter().any(|result| is_missing(&result.verdict));
+        let is_any_missing = match &self.content {
+            Content::Measured { findings, .. } => {
+                findings.results.iter().any(|result| matches!(result.verdict, Verdict::NotMeasured { .. }))
+            }
+            Content::Injected { findings, .. } => findings.footprints.iter().any(|found| found.cost_ns.is_err()),
+            Content::Observed { .. } | Content::Simulated { .. } => false,
+        };
         if is_any_missing { Exit::Reservations } else { Exit::Success }
     }
 }
@@ -95,6 +104,12 @@ fn observed(path: &Path) -> Result<Content, Failure> {
     let record = Box::new(Observation::read(path)?);
     let findings = Box::new(observation::analyse(&record));
     Ok(Content::Observed { record, findings, by: By::default() })
+}
+
+fn injected(path: &Path) -> Result<Content, Failure> {
+    let record = Box::new(Injection::read(path)?);
+    let findings = injection::analyse(&record);
+    Ok(Content::Injected { record, findings })
 }
 
 fn simulated(path: &Path) -> Result<Content, Failure> {

@@ -1,0 +1,194 @@
+//! What preemptions cost a program, judged against each other: did a change make them cheaper?
+
+use ::injection::Injection;
+use units::Bytes;
+
+use super::candidate::{Candidate, judge};
+use super::environment::{different, of_host};
+use super::ratio::{LogCost, LogRatio, Part};
+use super::{Basis, Comparison, Cost, Options, Origin, Outcome, Pair, Quantity, RunSpread, Subject, Suspects};
+use crate::estimate::mean_and_sd;
+use crate::findings::Estimate;
+use crate::injection::{Findings, analyse};
+use crate::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
+
+/// From three records on there is a spread to speak of.
+const FEWEST: usize = 3;
+
+/// Compares the new records with those of the base, footprint by footprint.
+pub fn compare_injections(base: &[&Injection], new: &[&Injection], options: Options) -> Comparison {
+    let [of_base, of_new] = [base, new].map(|side| side.iter().map(|record| analyse(record)).collect::<Vec<_>>());
+    let candidates =
+        keys(&of_base, &of_new).into_iter().map(|key| candidate(key, &of_base, &of_new, options)).collect();
+    let (pairs, compared) = judge(candidates, options.confidence);
+    let facts = |side: &[&Injection]| side.iter().map(|record| facts(record)).collect::<Vec<_>>();
+    Comparison {
+        environment: different(&facts(base), &facts(new)),
+        pairs,
+        base_records: base.len(),
+        new_records: new.len(),
+        confidence: options.confidence,
+        compared,
+        basis: Basis::Injections,
+        pricing: None,
+        run_spread: spread(options, base.len().min(new.len())),
+        hertz: None,
+        curves: Vec::new(),
+        switches: Vec::new(),
+    }
+}
+
+/// What is taken for the spread between runs where the records do not show it.
+fn spread(options: Options, fewest: usize) -> Option<RunSpread> {
+    match options.run_spread {
+        Some(share) => Some(RunSpread { share, origin: Origin::Given }),
+        None if fewest < FEWEST => Some(RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed }),
+        None => None,
+    }
+}
+
+type Key = (Bytes, Quantity);
+
+/// In rising order of what the other task touches.
+fn keys(base: &[Findings], new: &[Findings]) -> Vec<Key> {
+    let all = base.iter().chain(new).flat_map(|findings| &findings.footprints);
+    let mut footprints: Vec<Bytes> = all.map(|found| found.footprint_bytes).collect();
+    footprints.sort_unstable();
+    footprints.dedup();
+    let quantities = |footprint: Bytes| {
+        let of_data = (footprint.0 > 0).then_some((footprint, Quantity::PreemptionReload));
+        std::iter::once((footprint, Quantity::Preemption)).chain(of_data)
+    };
+    footprints.into_iter().flat_map(quantities).collect()
+}
+
+fn candidate(key: Key, base: &[Findings], new: &[Findings], options: Options) -> Candidate {
+    let sides = [("base", base), ("new", new)].map(|(name, side)| side_of(key, name, side, options));
+    let cost = |side: &Result<LogCost, String>| -> Option<Cost> {
+        side.as_ref().ok().map(|cost| cost.cost(options.confidence))
+    };
+    let (base_cost, new_cost) = (cost(&sides[0]), cost(&sides[1]));
+    let (ratio, why) = match sides {
+        [Ok(base), Ok(new)] => (Some(LogRatio::between(&base, &new)), String::new()),
+        [base, new] => {
+            let reasons: Vec<String> = [base.err(), new.err()].into_iter().flatten().collect();
+            (None, reasons.join("; "))
+        }
+    };
+    let pair = Pair {
+        subject: Subject::Injected(key.0),
+        quantity: key.1,
+        base: base_cost,
+        new: new_cost,
+        suspects: Suspects::default(),
+        outcome: Outcome::NotComparable { why },
+    };
+    Candidate { pair, ratio }
+}
+
+/// The cost of a side, or why it has none.
+fn side_of((footprint, quantity): Key, name: &str, side: &[Findings], options: Options) -> Result<LogCost, String> {
+    let of = |findings: &Findings| -> Option<Estimate> {
+        let found = findings.footprints.iter().find(|found| found.footprint_bytes == footprint)?;
+        match quantity {
+            Quantity::PreemptionReload => found.reload_ns.as_ref()?.as_ref().ok().cloned(),
+            _ => found.cost_ns.as_ref().ok().cloned(),
+        }
+    };
+    let costs: Option<Vec<Estimate>> = side.iter().map(of).collect();
+    let costs = costs.ok_or_else(|| format!("not measured on the {name} side"))?;
+    if costs.iter().any(|cost| cost.low <= 0.0) {
+        return Err(format!("the {name} number is not distinguishable from 0, so that a ratio means nothing"));
+    }
+    Ok(log_cost(&costs, options))
+}
+
+/// The mean of costs above 0. Its variance is that of each by itself and, where the records do not show it, what runs differ by.
+fn log_cost(costs: &[Estimate], options: Options) -> LogCost {
+    let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
+    let (mean, sd) = mean_and_sd(&logs);
+    let records = costs.len() as f64;
+    let own = costs.iter().map(|cost| own_error(cost).powi(2)).sum::<f64>() / records;
+    let (variance, freedom) = match options.run_spread {
+        None if costs.len() >= FEWEST => ((sd * sd).max(own), records - 1.0),
+        given => (own + given.unwrap_or(ASSUMED_RUN_SPREAD).powi(2), FREEDOM),
+    };
+    LogCost::new(mean, Part { variance: variance / records, freedom }, costs.len())
+}
+
+/// The standard error of a cost's logarithm, by its interval.
+fn own_error(cost: &Estimate) -> f64 {
+    let quantile = student(cost.n.saturating_sub(1).max(1) as f64, cost.confidence).unwrap_or(f64::INFINITY);
+    (cost.high / cost.low).ln() / 2.0 / quantile
+}
+
+fn facts(record: &Injection) -> Vec<(String, String)> {
+    let plan = &record.header.plan;
+    let mut facts = vec![
+        ("command".to_owned(), record.header.command.join(" ")),
+        ("period".to_owned(), plan.period_ns.to_string()),
+        ("preempted".to_owned(), if plan.preempts_nobody { "neither copy" } else { "one copy" }.to_owned()),
+    ];
+    facts.extend(of_host(&record.header.host));
+    facts.push(("switchcost".to_owned(), record.header.program_version.clone()));
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Change;
+    use crate::injection::tests::{record, run};
+
+    fn costs(direct: f64, with_data: f64) -> Injection {
+        // 100 ns up and down, the same in each footprint.
+        let wander = |block: u32| f64::from(block % 3) * 100.0 - 100.0;
+        let both = |block| [run(block, 0, direct + wander(block), 0.0), run(block, 1, with_data + wander(block), 0.0)];
+        record((0..12).flat_map(both).collect())
+    }
+
+    fn verdicts(base: &[&Injection], new: &[&Injection]) -> Vec<(u64, Quantity, Option<Change>)> {
+        let comparison = compare_injections(base, new, Options::default());
+        let verdict = |pair: &Pair| match (&pair.outcome, &pair.subject) {
+            (Outcome::Compared { verdict, .. }, Subject::Injected(size)) => (size.0, pair.quantity, Some(*verdict)),
+            (_, Subject::Injected(size)) => (size.0, pair.quantity, None),
+            _ => panic!("of injections"),
+        };
+        comparison.pairs.iter().map(verdict).collect()
+    }
+
+    #[test]
+    fn what_has_become_dearer_is_told_footprint_by_footprint() {
+        let (base, new) = (costs(9_000.0, 11_000.0), costs(9_050.0, 14_000.0));
+        let kib256 = 256 << 10;
+        let found = verdicts(&[&base], &[&new]);
+        assert_eq!(
+            found[..3],
+            [
+                (0, Quantity::Preemption, Some(Change::NoDifferenceShown)),
+                (kib256, Quantity::Preemption, Some(Change::Slower)),
+                (kib256, Quantity::PreemptionReload, Some(Change::Slower)),
+            ]
+        );
+        // The plan has one more, of which there is no run.
+        assert_eq!(found[3..].iter().filter(|(_, _, verdict)| verdict.is_none()).count(), 2);
+        let back = verdicts(&[&new, &new, &new], &[&base, &base, &base]);
+        assert_eq!(back[1].2, Some(Change::Faster));
+    }
+
+    #[test]
+    fn what_may_be_nothing_has_no_ratio() {
+        let (base, new) = (costs(9_000.0, 9_000.0), costs(9_000.0, 11_000.0));
+        let comparison = compare_injections(&[&base], &[&new], Options::default());
+        let Outcome::NotComparable { why } = &comparison.pairs[2].outcome else { panic!("no ratio") };
+        assert_eq!(why, "the base number is not distinguishable from 0, so that a ratio means nothing");
+    }
+
+    #[test]
+    fn what_else_is_different_is_told() {
+        let (base, mut new) = (costs(9_000.0, 11_000.0), costs(9_000.0, 11_000.0));
+        new.header.command = vec!["xz".to_owned()];
+        let found = compare_injections(&[&base], &[&new], Options::default()).environment;
+        assert_eq!(found.iter().map(|difference| difference.what.as_str()).collect::<Vec<_>>(), ["command"]);
+    }
+}

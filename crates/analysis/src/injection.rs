@@ -1,0 +1,176 @@
+//! What a preemption costs a program, from runs of twins: by what the other task touches, and what of it is bringing data back.
+//!
+//! One run is one value: what the preempted twin used more than the other, in core cycles, over its preemptions. Core cycles are CPU
+//! time over the time that a chain of multiplications took meanwhile. What is told in nanoseconds is at the mean clock of all runs.
+
+mod power;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use ::injection::{Injection, Plan, Run, TwinRun};
+use record::CoreClock;
+use units::Bytes;
+
+use crate::estimate::estimate;
+use crate::findings::Estimate;
+use crate::order_statistics::median;
+
+pub use power::{Power, power};
+
+/// Of every interval.
+const CONFIDENCE: f64 = 0.9;
+
+/// A rate at which tasks that compete for a CPU are switched: once each 4 ms.
+pub const USUAL_RATE: f64 = 250.0;
+
+/// Where fewer preemptions found the program on the CPU, it was waiting.
+const LEAST_HIT: f64 = 0.95;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Findings {
+    /// CPU time of a copy that is not preempted.
+    pub cpu_ns: Option<f64>,
+    /// The mean clock of the core, where the cycles of its multiplication are known.
+    pub core_hertz: Option<f64>,
+    /// For each footprint of the plan, in its order.
+    pub footprints: Vec<FootprintFinding>,
+    /// The footprint to be told first: the largest that fits into the second level, else the largest of all.
+    pub headline: usize,
+    /// Preemptions a second of CPU time of the program.
+    pub per_second: f64,
+}
+
+impl Findings {
+    /// The one that is told first.
+    pub fn first(&self) -> Option<&FootprintFinding> {
+        self.footprints.get(self.headline)
+    }
+
+    /// With nothing touched.
+    pub fn direct(&self) -> Option<&FootprintFinding> {
+        self.footprints.first()
+    }
+}
+
+/// What a preemption costs where the preemptor touches so much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FootprintFinding {
+    /// What it touches.
+    pub footprint_bytes: Bytes,
+    /// Runs.
+    pub runs: usize,
+    /// Preemptions in all of them.
+    pub preemptions: u64,
+    /// How long the preemptor had the CPU each time, in nanoseconds.
+    pub away_ns: Option<f64>,
+    /// The share of preemptions that took the CPU from the program, as the kernel counts its involuntary switches.
+    pub hit: Option<f64>,
+    /// A preemption, all in all.
+    pub cost_ns: Result<Estimate, String>,
+    /// What of it is more than with nothing touched, in the same passes; none of that one itself.
+    pub reload_ns: Option<Result<Estimate, String>>,
+}
+
+/// Analyses a record.
+pub fn analyse(record: &Injection) -> Findings {
+    let plan = &record.header.plan;
+    let chain_ns = mean_chain_ns(&record.runs);
+    let footprints =
+        (0..plan.footprints_bytes.len()).map(|place| finding(plan, &record.runs, place, chain_ns)).collect();
+    Findings {
+        cpu_ns: mean(record.runs.iter().map(|run| run.undisturbed().cpu_ns.0 as f64)),
+        core_hertz: hertz(&record.header.core_clock, chain_ns),
+        footprints,
+        headline: headline(record),
+        per_second: 1e9 / plan.period_ns.0.max(1) as f64,
+    }
+}
+
+fn hertz(clock: &CoreClock, chain_ns: Option<f64>) -> Option<f64> {
+    Some(clock.chain_cycles()? / chain_ns? * 1e9)
+}
+
+/// The harmonic mean over CPU time: as many chains as there were cycles.
+fn mean_chain_ns(runs: &[Run]) -> Option<f64> {
+    let twins = || runs.iter().flat_map(|run| &run.twins);
+    let cpu: f64 = twins().map(|twin| twin.cpu_ns.0 as f64).sum();
+    let chains: f64 = twins().filter_map(chains).sum();
+    (chains > 0.0).then_some(cpu / chains)
+}
+
+/// CPU time in chains of multiplications, each of the same number of core cycles.
+fn chains(twin: &TwinRun) -> Option<f64> {
+    (twin.chain_ps > 0).then(|| twin.cpu_ns.0 as f64 * 1e3 / twin.chain_ps as f64)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0, 0.0), |(count, sum), value| (count + 1, sum + value));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// What a preemption of this run cost, in nanoseconds of a core whose chains take so long.
+fn cost_ns(run: &Run, chain_ns: f64) -> Option<f64> {
+    let more = chains(run.preempted())? - chains(run.undisturbed())?;
+    let preemptions = run.preempted().preemptions;
+    (preemptions > 0).then(|| more * chain_ns / preemptions as f64)
+}
+
+/// Involuntary switches that the preempted twin has more than the other, each of which has one at the end of each turn, over its
+/// preemptions. The median: others may take the CPU from either twin for a while.
+fn hit(runs: &[&Run]) -> Option<f64> {
+    let within = |twin: &TwinRun| twin.involuntary as f64 - twin.turns as f64;
+    let more = |run: &Run| within(run.preempted()) - within(run.undisturbed());
+    let are_some = runs.iter().filter(|run| run.preempted().preemptions > 0);
+    median(&mut are_some.map(|run| more(run) / run.preempted().preemptions as f64).collect::<Vec<f64>>())
+}
+
+fn finding(plan: &Plan, runs: &[Run], place: usize, chain_ns: Option<f64>) -> FootprintFinding {
+    let own: Vec<&Run> = runs.iter().filter(|run| run.footprint as usize == place).collect();
+    let preemptions: u64 = own.iter().map(|run| run.preempted().preemptions).sum();
+    let each = |sum: f64| (preemptions > 0).then(|| sum / preemptions as f64);
+    let hit = hit(&own).filter(|_| !plan.preempts_nobody);
+    let costs: Vec<f64> = own.iter().filter_map(|run| cost_ns(run, chain_ns?)).collect();
+    FootprintFinding {
+        footprint_bytes: plan.footprints_bytes[place],
+        runs: own.len(),
+        preemptions,
+        away_ns: each(own.iter().map(|run| run.preempted().away_ns.0 as f64).sum()),
+        hit,
+        cost_ns: found_on_cpu(hit).and_then(|()| judged(&costs)),
+        reload_ns: (place > 0).then(|| found_on_cpu(hit).and_then(|()| judged(&reloads(runs, place, chain_ns)))),
+    }
+}
+
+/// Who waits is not preempted: per preemption there would be too little.
+fn found_on_cpu(hit: Option<f64>) -> Result<(), String> {
+    match hit {
+        Some(hit) if hit < LEAST_HIT => Err(format!(
+            "the program had the CPU at {:.0} % of the preemptions alone: it waits, and who waits is not preempted",
+            hit.max(0.0) * 100.0
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn judged(values: &[f64]) -> Result<Estimate, String> {
+    estimate(values, CONFIDENCE).map_err(|few| few.to_string())
+}
+
+/// In each pass the difference to nothing touched: what changes slowly, and which twin was preempted, is the same in both.
+fn reloads(runs: &[Run], place: usize, chain_ns: Option<f64>) -> Vec<f64> {
+    let of = |footprint: usize, block: u32| {
+        let run = runs.iter().find(|run| run.footprint as usize == footprint && run.block == block)?;
+        cost_ns(run, chain_ns?)
+    };
+    let blocks = runs.iter().filter(|run| run.footprint as usize == place).map(|run| run.block);
+    blocks.filter_map(|block| Some(of(place, block)? - of(0, block)?)).collect()
+}
+
+fn headline(record: &Injection) -> usize {
+    let footprints = &record.header.plan.footprints_bytes;
+    let second = record.header.host.caches.iter().find(|cache| cache.level == 2).map(|cache| cache.size_bytes);
+    let fits = |size: &Bytes| second.is_none_or(|second| *size <= second);
+    let largest = footprints.iter().rposition(|size| fits(size) && size.0 > 0);
+    largest.unwrap_or(footprints.len().saturating_sub(1))
+}

@@ -1,0 +1,29 @@
+//! How precise a run is so far, and how much longer it takes to be as precise as is wanted.
+
+use ::injection::{Header, Injection, Run};
+
+use super::analyse;
+
+/// As precise as is wanted: half the interval, over the centre.
+const WANTED: f64 = 0.1;
+
+/// How precise it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Power {
+    /// Half the interval of the least precise cost, over its centre.
+    pub half_width: f64,
+    /// How many times as many runs are needed until that is a tenth.
+    pub times_as_many: f64,
+}
+
+/// Of the runs so far; none while there is no interval, or it does not leave out 0.
+pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
+    let record = Injection { header: header.clone(), runs: runs.to_vec(), end: None };
+    let half_widths = analyse(&record).footprints.into_iter().map(|found| {
+        let cost = found.cost_ns.ok()?;
+        (cost.low > 0.0).then(|| (cost.high - cost.low) / 2.0 / cost.estimate)
+    });
+    let half_width = half_widths.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)?;
+    // An interval is half as long after four times as many runs.
+    Some(Power { half_width, times_as_many: (half_width / WANTED).powi(2) })
+}

@@ -1,0 +1,173 @@
+use super::*;
+use crate::testing::{host, normal};
+use ::injection::{Header, Injection};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use record::ClockFacts;
+use units::{CpuId, Nanos, TickRate, Ticks};
+
+const CHAIN_PS: u64 = 540_000;
+
+fn header() -> Header {
+    Header {
+        schema: Injection::schema_now(),
+        program_version: "0.1.0".to_owned(),
+        started_at: "2026-11-26T06:00:00Z".to_owned(),
+        command: vec!["gzip".to_owned()],
+        seed: 7,
+        host: host(),
+        clock: ClockFacts {
+            source: "tsc".to_owned(),
+            reason: String::new(),
+            ticks_per_second: TickRate(1_000_000_000),
+            read_cost: Ticks(20),
+        },
+        core_clock: CoreClock {
+            chain_length: 600,
+            multiplication_cycles: Some(3),
+            additions: 3600,
+            overhead_ticks: Ticks(0),
+            unshared_per_mille: None,
+            counter: None,
+            shared_costs: Vec::new(),
+        },
+        plan: Plan {
+            cpu: CpuId(1),
+            period_ns: Nanos::micros(250),
+            turn_ns: Nanos::millis(8),
+            footprints_bytes: vec![Bytes(0), Bytes::kib(256), Bytes::mib(64)],
+            budget_ns: Nanos::seconds(60),
+            preempts_nobody: false,
+            checks_output: false,
+            settings: Vec::new(),
+        },
+        undisturbed: [TwinRun::default(); 2],
+    }
+}
+
+fn twin(cpu_ns: f64, chain_ps: u64, preemptions: u64) -> TwinRun {
+    TwinRun {
+        cpu_ns: Nanos(cpu_ns.round() as u64),
+        chain_ps,
+        turns: 10,
+        preemptions,
+        away_ns: Nanos(500 * preemptions),
+        involuntary: 10 + preemptions,
+        ..TwinRun::default()
+    }
+}
+
+/// 100 ms of CPU time, 310 preemptions at this cost each, and how much longer the second twin takes, whoever is preempted.
+pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
+    let preempted = (block % 2) as u8;
+    let cpu = |place: u8| {
+        let lost = if place == preempted { 310.0 * cost } else { 0.0 };
+        twin(100e6 + lost + second * f64::from(place), CHAIN_PS, if place == preempted { 310 } else { 0 })
+    };
+    Run { block, footprint, preempted, since_start_ns: Nanos(0), wall_ns: Nanos::millis(210), twins: [cpu(0), cpu(1)] }
+}
+
+pub(crate) fn record(runs: Vec<Run>) -> Injection {
+    Injection { header: header(), runs, end: None }
+}
+
+#[test]
+fn known_costs_come_out_in_their_parts() {
+    let runs = (0..10).flat_map(|block| [run(block, 0, 9_000.0, 0.0), run(block, 1, 10_500.0, 0.0)]).collect();
+    let found = analyse(&record(runs));
+    let [direct, small, never] = &found.footprints[..] else { panic!("three footprints") };
+    let cost = |finding: &FootprintFinding| finding.cost_ns.as_ref().expect("ten runs").estimate;
+    assert!((cost(direct) - 9_000.0).abs() < 5.0 && (cost(small) - 10_500.0).abs() < 5.0);
+    let reload = small.reload_ns.clone().expect("of another").expect("ten passes");
+    assert!((reload.estimate - 1_500.0).abs() < 5.0 && direct.reload_ns.is_none());
+    assert_eq!((direct.runs, direct.preemptions, direct.away_ns, direct.hit), (10, 3_100, Some(500.0), Some(1.0)));
+    assert_eq!((never.runs, never.away_ns), (0, None));
+    assert!(never.cost_ns.as_ref().expect_err("no run").contains("found 0 usable repetitions"));
+    assert_eq!((found.headline, found.cpu_ns, found.per_second), (1, Some(100e6), 4_000.0));
+    // 1800 cycles in 540 ns.
+    assert!((found.core_hertz.expect("known") / 1e9 - 10.0 / 3.0).abs() < 1e-6);
+}
+
+/// A core that is slower in the turns of one twin makes it take longer, and costs nothing.
+#[test]
+fn a_slower_core_is_no_cost() {
+    let slower = |mut run: Run| {
+        let twin = &mut run.twins[usize::from(run.preempted)];
+        (twin.cpu_ns, twin.chain_ps) = (Nanos(twin.cpu_ns.0 * 11 / 10), CHAIN_PS * 11 / 10);
+        run
+    };
+    let found = analyse(&record((0..10).map(|block| slower(run(block, 0, 9_000.0, 0.0))).collect()));
+    let cost = found.footprints[0].cost_ns.as_ref().expect("ten runs").estimate;
+    // At the mean clock, which is that much lower.
+    assert!((cost / (9_000.0 * 1.05) - 1.0).abs() < 0.01, "{cost}");
+}
+
+/// Which twin comes second, and how a machine wanders from pass to pass, is no part of either cost.
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    let (trials, mut held, mut held_by_reload) = (400, 0, 0);
+    for seed in 0..trials {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut runs = Vec::new();
+        for block in 0..12 {
+            let wander = 400.0 * normal(&mut random);
+            for (footprint, cost) in [(0, 9_000.0), (1, 10_500.0)] {
+                let noisy = cost + wander + 500.0 * normal(&mut random);
+                runs.push(run(block, footprint, noisy, 60_000.0));
+            }
+        }
+        let found = analyse(&record(runs));
+        let holds = |estimate: &Estimate, truth: f64| estimate.low <= truth && truth <= estimate.high;
+        held += u64::from(holds(found.footprints[1].cost_ns.as_ref().expect("runs"), 10_500.0));
+        let reload = found.footprints[1].reload_ns.clone().expect("another").expect("passes");
+        held_by_reload += u64::from(holds(&reload, 1_500.0));
+    }
+    // 90 % of 400 are 360, with a standard deviation of 6.
+    assert!(held >= 342 && (342..=384).contains(&held_by_reload), "{held} and {held_by_reload} of {trials}");
+}
+
+#[test]
+fn preemptions_of_who_waits_are_none() {
+    let waits = |mut run: Run| {
+        run.twins[usize::from(run.preempted)].involuntary = 10 + 200;
+        run
+    };
+    let found = analyse(&record((0..10).map(|block| waits(run(block, 0, 9_000.0, 0.0))).collect()));
+    let why = found.footprints[0].cost_ns.clone().expect_err("it waits");
+    assert_eq!(
+        why,
+        "the program had the CPU at 65 % of the preemptions alone: it waits, and who waits is not preempted"
+    );
+}
+
+#[test]
+fn others_that_take_the_cpu_from_one_twin_in_a_run_do_not_make_it_one_that_waits() {
+    let beside_others = |mut run: Run| {
+        if run.block == 3 {
+            run.twins[usize::from(1 - run.preempted)].involuntary += 2_000;
+        }
+        run
+    };
+    let found = analyse(&record((0..10).map(|block| beside_others(run(block, 0, 9_000.0, 0.0))).collect()));
+    assert_eq!(found.footprints[0].hit, Some(1.0));
+    assert!(found.footprints[0].cost_ns.is_ok());
+}
+
+#[test]
+fn how_much_longer_it_takes_is_told_by_the_spread_so_far() {
+    let noisy = |spread: f64| {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut runs = Vec::new();
+        for block in 0..12 {
+            let mut cost = || 9_000.0 + spread * normal(&mut random);
+            let costs = [cost(), cost(), cost()];
+            runs.extend((0..3).map(|footprint| run(block, footprint, costs[footprint as usize], 0.0)));
+        }
+        power(&header(), &runs)
+    };
+    let (quiet, loud) = (noisy(500.0).expect("an interval"), noisy(2_000.0).expect("an interval"));
+    assert!(quiet.times_as_many < 1.0 && loud.times_as_many > 1.0, "{quiet:?} {loud:?}");
+    assert!((3.0..5.0).contains(&(loud.half_width / quiet.half_width)));
+    assert_eq!(noisy(100_000.0), None, "it may be nothing");
+    assert_eq!(power(&header(), &[]), None);
+}

@@ -1,0 +1,16 @@
+//! Programs whose addresses do not change from run to run.
+
+use rustix::io;
+
+use crate::errno;
+
+/// What this process executes from here on has the same addresses each time (ADDR_NO_RANDOMIZE). Takes no memory.
+pub(crate) fn fix_addresses() -> io::Result<()> {
+    /// Changes nothing, and returns what is set.
+    const ASK: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: takes a number and returns one.
+    let present = unsafe { libc::personality(ASK) };
+    // SAFETY: as above.
+    let before = unsafe { libc::personality((present | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) };
+    if present < 0 || before < 0 { Err(errno::last()) } else { Ok(()) }
+}

@@ -1,0 +1,75 @@
+//! Work in a PID namespace of its own: whoever does it is its first process, and when that is gone, however it went, the kernel ends
+//! all that it has started, stopped or not, and whatever that has started.
+
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::process::ExitStatus;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, waitpid};
+
+use crate::errno;
+use crate::supervisor::PidNamespace;
+
+/// Runs `body` in a child that is the first process of a new PID namespace with a /proc of its own, and waits for its end. It ends
+/// with 0, or with 1 where `body` fails or panics, and is killed when the calling thread ends.
+///
+/// To be called in a process of one thread, which then belongs to a namespace that has ended.
+///
+/// # Errors
+/// Where the kernel refuses it, as in many containers.
+pub fn in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result<ExitStatus> {
+    let namespace = PidNamespace::of_this_user();
+    // Its other end is ours alone: a hang-up says that we are gone.
+    let (lives, alive) = io::pipe()?;
+    // SAFETY: changes what this process belongs to, and no memory.
+    if unsafe { libc::unshare(namespace.flags()) } != 0 {
+        return Err(namespace.refused(errno::last()));
+    }
+    // SAFETY: the process has one thread, so the child finds every lock free and the heap whole.
+    let number = unsafe { libc::fork() };
+    match Pid::from_raw(number.max(0)) {
+        _ if number < 0 => Err(namespace.refused(errno::last())),
+        Some(child) => wait_for(child),
+        None => {
+            drop(alive);
+            let enter = || {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                is_alive(&lives)?;
+                namespace.settle()
+            };
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| enter().and_then(|()| body())));
+            let code = match outcome {
+                Ok(Ok(())) => 0,
+                Ok(Err(error)) => {
+                    // The only words of a process that has no other way to say them.
+                    let _ = rustix::io::write(rustix::stdio::stderr(), format!("switchcost: {error}\n").as_bytes());
+                    1
+                }
+                Err(_) => 1,
+            };
+            // SAFETY: ends the child without running the parent's exit handlers a second time.
+            unsafe { libc::_exit(code) }
+        }
+    }
+}
+
+/// Its parent cannot be asked for from inside.
+fn is_alive(lives: &io::PipeReader) -> io::Result<()> {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut [PollFd::new(lives, PollFlags::IN)], Some(&now))? {
+        0 => Ok(()),
+        _ => Err(io::Error::other("the parent ended before its child began")),
+    }
+}
+
+fn wait_for(child: Pid) -> io::Result<ExitStatus> {
+    use std::os::unix::process::ExitStatusExt;
+    loop {
+        match waitpid(Some(child), WaitOptions::empty()) {
+            Ok(Some((_, status))) => return Ok(ExitStatus::from_raw(status.as_raw())),
+            Ok(None) | Err(rustix::io::Errno::INTR) => (),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A program that runs in turns: it waits, stopped, until it is let run, and is stopped again. What it and its children have used is
+//! told by the kernel when it has ended.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use record::Policy;
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, getpgid, kill_process_group, setpgid, setrlimit, waitpid,
+};
+
+use crate::control::{StepsBelowTop, set_policy};
+use crate::fixed_addresses::fix_addresses;
+use crate::task::{self, Forked};
+use crate::usage::{Usage, wait4};
+
+/// Far below whoever takes its CPU from it: the lowest real-time priority, so that nobody else does.
+const LOWEST: StepsBelowTop = StepsBelowTop(98);
+
+/// It is stopped every few milliseconds. One that is not, since whoever did it is gone, is ended by the kernel after this.
+const LONGEST_TURN: Duration = Duration::from_secs(5);
+
+/// A program in a process group of its own, killed with all of that when dropped.
+#[derive(Debug)]
+pub struct Twin {
+    process: Forked,
+    group: Pid,
+    end: Option<ExitStatus>,
+    used: Used,
+}
+
+/// What those of a group have used that have ended and were waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// In user space and in the kernel.
+    pub cpu: Duration,
+    /// Switches that they asked for by waiting, stops included.
+    pub voluntary: u64,
+    /// Switches that they did not ask for.
+    pub involuntary: u64,
+}
+
+impl Used {
+    fn add(&mut self, usage: &Usage) {
+        self.cpu += usage.cpu;
+        self.voluntary += usage.voluntary;
+        self.involuntary += usage.involuntary;
+    }
+}
+
+impl Twin {
+    /// Gives the command a process that is stopped before its first instruction. It has the CPUs of its caller, fixed addresses,
+    /// and under a real-time policy others of its own in turn.
+    ///
+    /// # Errors
+    /// Where there is no process to be had. That the program cannot be run shows as an end with code 127.
+    pub fn start(mut command: Command) -> io::Result<Twin> {
+        let process = task::fork(move || {
+            prepare()?;
+            task::stop_self()?;
+            // Why it cannot be run is told by whoever tries it before.
+            drop(command.exec());
+            // SAFETY: ends the child without running the parent's exit handlers a second time.
+            unsafe { libc::_exit(NOT_RUN) }
+        })?;
+        let group = Pid::from_raw(process.pid()).ok_or_else(|| io::Error::other("found no number of a process"))?;
+        let twin = Twin { process, group, end: None, used: Used::default() };
+        twin.wait_until_stopped()?;
+        Ok(twin)
+    }
+
+    fn wait_until_stopped(&self) -> io::Result<()> {
+        loop {
+            match waitpid(Some(self.group), WaitOptions::UNTRACED) {
+                Ok(Some((_, status))) if status.stopped() => return Ok(()),
+                Ok(Some(_)) => return Err(io::Error::other(NOT_PREPARED)),
+                Ok(None) | Err(Errno::INTR) => (),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The number of its process.
+    pub fn pid(&self) -> i32 {
+        self.process.pid()
+    }
+
+    /// Lets it run.
+    pub fn resume(&self) -> io::Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    /// Stops it, as soon as the CPU is its own for a moment.
+    ///
+    /// # Errors
+    /// Where it is no longer in its process group.
+    pub fn pause(&self) -> io::Result<()> {
+        if self.end.is_none() && getpgid(Some(self.group))? != self.group {
+            return Err(io::Error::other(
+                "found a program that left its process group, need one that stays in it to be stopped",
+            ));
+        }
+        self.signal(Signal::STOP)
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        match kill_process_group(self.group, signal) {
+            // All of it has ended.
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How its first process ended, if it has.
+    pub fn end(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.end.is_none()
+            && let Some((_, status, usage)) = wait4(self.pid(), libc::WNOHANG)?
+        {
+            self.process.was_waited_for();
+            self.end = Some(status);
+            self.used.add(&usage);
+            self.add_orphans();
+        }
+        Ok(self.end)
+    }
+
+    /// Those of its group that had lost their parent, which waits for no one any more.
+    fn add_orphans(&mut self) {
+        // An error says that there are none.
+        while let Ok(Some((_, _, usage))) = wait4(-self.pid(), libc::WNOHANG) {
+            self.used.add(&usage);
+        }
+    }
+
+    /// What those have used that have ended.
+    pub fn used(&self) -> Used {
+        self.used
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        let _ = self.signal(Signal::KILL);
+    }
+}
+
+/// A user who is not root has the rights of a limit in a namespace of his own, and not those of a capability.
+const NOT_PREPARED: &str = "found a process that ended before it was its program, need one with real-time rights in a user namespace; run it \
+                            as root, or with a limit instead of a capability: sudo prlimit --pid $$ --rtprio=99";
+
+/// As a shell ends where a program cannot be run.
+const NOT_RUN: i32 = 127;
+
+/// In the child.
+fn prepare() -> io::Result<()> {
+    setpgid(None, None)?;
+    fix_addresses()?;
+    let limit = Some(LONGEST_TURN.as_micros() as u64);
+    setrlimit(Resource::Rttime, Rlimit { current: limit, maximum: limit })?;
+    // To the end of the process.
+    std::mem::forget(set_policy(Policy::Rr, LOWEST)?);
+    Ok(())
+}
+
+/// The numbers of this process' children that live, but for these: of those that lost their parent and are its own now.
+pub fn other_children(known: &[i32]) -> io::Result<Vec<i32>> {
+    let children = std::fs::read_to_string("/proc/thread-self/children")?;
+    let children = children.split_ascii_whitespace().filter_map(|number| number.parse().ok());
+    Ok(children.filter(|child| !known.contains(child) && is_living(*child)).collect())
+}
+
+/// Whether a process of this PID namespace, of which the caller is the first, lives in another process group than these.
+pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
+    let own = task::current_pid();
+    let processes =
+        std::fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let is_elsewhere = |process: i32| {
+        let stat = stat(process);
+        let group = stat.as_deref().and_then(|stat| stat.split(' ').nth(2)?.parse::<i32>().ok());
+        // A process between its birth and its group has that of its parent, which is ours.
+        group.is_some_and(|group| !groups.contains(&group)) && is_living(process)
+    };
+    Ok(processes.filter(|process| *process != own).any(is_elsewhere))
+}
+
+/// What the kernel says of a process, from its state on: what is before, its name, may hold anything.
+fn stat(process: i32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
+}
+
+/// Whether it has not ended, as a zombie has.
+fn is_living(process: i32) -> bool {
+    stat(process).is_some_and(|stat| !stat.starts_with(['Z', 'X']))
+}

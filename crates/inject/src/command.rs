@@ -1,0 +1,415 @@
+//! The command whose copies are run: what is asked of it, and what it may be found not to be.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use host::limits::ending;
+use injection::Plan;
+use record::printable;
+use units::{Bytes, Nanos};
+
+use crate::protocol::{Order, Outcome, Place};
+use crate::run::Instruments;
+
+/// Variables that make programs of a language do the same each time; they are set where they are not.
+const SETTINGS: [(&str, &str); 3] = [("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0"), ("PERL_PERTURB_KEYS", "0")];
+
+/// A program that ends sooner is over within a few turns.
+pub(crate) const LEAST_CPU: Nanos = Nanos::millis(20);
+
+/// Who takes so long has more than a few turns.
+const LONG: Nanos = Nanos::millis(100);
+
+/// Who has the CPU for less of its turns sleeps.
+const LEAST_AWAKE: f64 = 0.5;
+
+/// So much of what a program says is told.
+const LONGEST_WORDS: u64 = 4096;
+
+/// Why a command cannot be measured. Reads well behind "failed to inject: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// No words.
+    #[error("found no command, need one after --, such as switchcost inject -- gzip -c file")]
+    NoCommand,
+    /// It cannot be run.
+    #[error("found {program} that cannot be run ({source}), need a program; give its path, or look at PATH")]
+    NotRun {
+        /// Its first word, escaped.
+        program: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// It takes on other rights, and with them gets away.
+    #[error(
+        "found {0} with the set-user-ID or set-group-ID bit, need a program that keeps the rights of its caller, since others cannot \
+         be stopped; run it as the user that it becomes, from a copy without that bit"
+    )]
+    GainsRights(String),
+    /// It is over before it can be measured.
+    #[error(
+        "found a command that takes {0} of CPU time, need {LEAST_CPU} or more to preempt it often enough; give it more to do, or \
+         repeat it: -- sh -c 'for i in $(seq 100); do COMMAND; done'"
+    )]
+    TooSoon(Nanos),
+    /// It did not do its work.
+    #[error(
+        "found a command that failed ({how}){said}, need one that does its work; if it has, say so: -- sh -c 'COMMAND || true'. \
+         There is no terminal to it, and its standard input is ours where that is a file, else nothing"
+    )]
+    Failed {
+        /// How it ended.
+        how: String,
+        /// The last line that it has said, escaped.
+        said: String,
+    },
+    /// The same command is not the same.
+    #[error(
+        "found two copies that ended differently ({0} and {1}), need a command that does the same each time; try it twice"
+    )]
+    OtherEnd(String, String),
+    /// The same command does not write the same.
+    #[error(
+        "found two copies whose outputs differ from byte {at} on ({first} and {second} bytes), need a command that writes the same \
+         each time; leave time stamps and random numbers out of it, or leave --check-output away"
+    )]
+    OtherOutput {
+        /// The first byte, counted from 0.
+        at: u64,
+        /// Length of the first output.
+        first: u64,
+        /// Length of the second output.
+        second: u64,
+    },
+    /// Nothing to preempt.
+    #[error(
+        "found a command that has the CPU for {0:.0} % of its turns and waits for the rest, need one that computes: who waits is not \
+         preempted; for a service there is switchcost observe"
+    )]
+    Sleeps(f64),
+    /// It goes on.
+    #[error(
+        "found a command that had not ended after {0}, need one that ends by itself, and soon: the budget is for many runs of it; \
+         give it less to do, or more time with --budget"
+    )]
+    TooLong(Nanos),
+    /// Its budget is too small.
+    #[error(
+        "found a command of {cpu} of CPU time and {footprints} footprints, for which {budget} is time for fewer than {least} runs each; \
+         give it less to do, fewer with --footprint, or more time: --budget {needed}"
+    )]
+    TooLittleTime {
+        /// Of the command.
+        cpu: Nanos,
+        /// How many.
+        footprints: usize,
+        /// What was given.
+        budget: Nanos,
+        /// Runs.
+        least: u64,
+        /// What is needed.
+        needed: Nanos,
+    },
+    /// Others go on when it has ended.
+    #[error(
+        "found a command that ended before processes that it had started, as daemons are, need one that waits for all of them; \
+         run it in the foreground"
+    )]
+    LeftBehind,
+    /// Not all of it can be stopped.
+    #[error(
+        "found a command that starts processes in a process group of their own, as setsid and shells at a terminal do, need one that \
+         stays in its own, so that all of it can be stopped; leave those out of it"
+    )]
+    LeavesGroup,
+    /// No run was to be had.
+    #[error("{0}")]
+    Refused(String),
+    /// A file of its could not be had.
+    #[error("found no folder for its temporary files ({0}), need one; choose another with TMPDIR")]
+    NoFolder(io::Error),
+}
+
+/// A command that is run as twins.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    words: Vec<OsString>,
+    settings: Vec<(String, String)>,
+    input: Option<(PathBuf, u64)>,
+    checks_output: bool,
+    /// Below it is all that they write.
+    folder: PathBuf,
+    /// Where the outputs go; else nowhere.
+    outputs: Option<PathBuf>,
+}
+
+impl Subject {
+    /// A command of these words. Files go below `folder`; outputs are in `outputs` at the end of a run, if anywhere.
+    ///
+    /// # Errors
+    /// Where it cannot be run.
+    pub fn new(
+        words: Vec<OsString>,
+        folder: &Path,
+        outputs: Option<&Path>,
+        checks_output: bool,
+    ) -> Result<Subject, Fault> {
+        let program = words.first().ok_or(Fault::NoCommand)?;
+        check(program, std::env::var_os("PATH").as_deref())?;
+        Ok(Subject {
+            words,
+            settings: settings(|name| std::env::var_os(name)),
+            input: own_input(),
+            checks_output,
+            folder: folder.to_owned(),
+            outputs: outputs.map(Path::to_owned),
+        })
+    }
+
+    /// One run of two copies that are not preempted.
+    pub(crate) fn order(&self, instruments: &Instruments, plan: &Plan, places: [Place; 2], latest: Nanos) -> Order {
+        Order {
+            words: self.words.clone(),
+            settings: self.settings.clone(),
+            input: self.input.clone(),
+            places,
+            cpu: plan.cpu,
+            clock: instruments.clock,
+            rate: instruments.rate,
+            overhead: instruments.overhead,
+            period: plan.period_ns,
+            turn: plan.turn_ns,
+            footprint: Bytes(0),
+            preempted: 0,
+            preempts_nobody: true,
+            lost: Nanos(0),
+            latest,
+        }
+    }
+
+    /// What was set for it since it was not, `NAME=value` each.
+    pub fn settings(&self) -> Vec<String> {
+        self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect()
+    }
+
+    /// Empty places, the same each time.
+    pub(crate) fn places(&self, is_first: bool) -> io::Result<[Place; 2]> {
+        let place = |number: u8| -> io::Result<Place> {
+            let temporary = self.folder.join(format!("twin-{number}"));
+            if let Err(error) = fs::remove_dir_all(&temporary)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(error);
+            }
+            fs::create_dir_all(&temporary)?;
+            let outputs = self.outputs.as_ref().unwrap_or(&self.folder);
+            let file = |ending: &str| Some(outputs.join(format!("twin-{number}.{ending}")));
+            let keeps = self.outputs.is_some();
+            Ok(Place {
+                temporary,
+                output: file("out").filter(|_| keeps || self.checks_output),
+                // The first time it is looked at why it fails.
+                errors: file("err").filter(|_| keeps || is_first),
+            })
+        };
+        Ok([place(1)?, place(2)?])
+    }
+
+    /// Whether twins did the same, and it was their work.
+    pub(crate) fn check(&self, outcomes: &[Outcome; 2], places: &[Place; 2]) -> Result<(), Fault> {
+        use std::os::unix::process::ExitStatusExt;
+        let [first, second] = outcomes.map(|outcome| std::process::ExitStatus::from_raw(outcome.status));
+        if first != second {
+            return Err(Fault::OtherEnd(ending(first), ending(second)));
+        }
+        if !first.success() {
+            let said =
+                places[0].errors.as_deref().and_then(last_line).map_or(String::new(), |said| format!(": {said}"));
+            return Err(Fault::Failed { how: ending(first), said });
+        }
+        match (&places[0].output, &places[1].output) {
+            (Some(first), Some(second)) if self.checks_output => {
+                difference(first, second).map_err(Fault::NoFolder)?.map_or(Ok(()), Err)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether what ran undisturbed can be measured.
+pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2]) -> Result<(), Fault> {
+    let least = outcomes.iter().map(|outcome| outcome.run.cpu_ns).min().unwrap_or(Nanos(0));
+    let sum = |of: fn(&Outcome) -> Nanos| outcomes.iter().map(|outcome| of(outcome).0).sum::<u64>();
+    // The last turn of each goes on behind its end.
+    let turns = sum(|outcome| outcome.run.turns_ns).saturating_sub(outcomes.len() as u64 * LEAST_CPU.0 / 4);
+    let awake = sum(|outcome| outcome.run.cpu_ns) as f64 / turns.max(1) as f64;
+    // Of a short one the last turns are the most.
+    if awake < LEAST_AWAKE && turns > 2 * LONG.0 {
+        return Err(Fault::Sleeps(awake * 100.0));
+    }
+    if least < LEAST_CPU { Err(Fault::TooSoon(least)) } else { Ok(()) }
+}
+
+fn settings(of: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
+    let unset = SETTINGS.iter().filter(|(name, _)| of(name).is_none());
+    unset.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// Our own standard input, where it is a file, and how far it was read.
+fn own_input() -> Option<(PathBuf, u64)> {
+    let link = PathBuf::from("/proc/self/fd/0");
+    let facts = fs::read_to_string("/proc/self/fdinfo/0").ok()?;
+    let at = facts.lines().find_map(|line| line.strip_prefix("pos:"))?.trim().parse().ok()?;
+    let path = fs::read_link(&link).ok()?;
+    fs::metadata(&link).is_ok_and(|facts| facts.is_file()).then_some((path, at))
+}
+
+fn check(program: &OsStr, path: Option<&OsStr>) -> Result<(), Fault> {
+    let shown = || printable(&program.to_string_lossy());
+    let not_run = |source| Fault::NotRun { program: shown(), source };
+    let found = find(program, path).ok_or_else(|| not_run(io::ErrorKind::NotFound.into()))?;
+    let facts = fs::metadata(&found).map_err(not_run)?;
+    if !facts.is_file() || facts.permissions().mode() & 0o111 == 0 {
+        return Err(not_run(io::ErrorKind::PermissionDenied.into()));
+    }
+    let gains = facts.permissions().mode() & 0o6000 != 0;
+    if gains { Err(Fault::GainsRights(printable(&found.to_string_lossy()))) } else { Ok(()) }
+}
+
+/// As execvp finds it.
+fn find(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
+    if Path::new(program).components().count() > 1 || Path::new(program).is_absolute() {
+        return Some(program.into());
+    }
+    let is_executable = |path: &PathBuf| {
+        fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path?).map(|folder| folder.join(program)).find(is_executable)
+}
+
+fn last_line(path: &Path) -> Option<String> {
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(LONGEST_WORDS).read_to_end(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| printable(line.trim()))
+}
+
+/// Where two files differ.
+fn difference(first: &Path, second: &Path) -> io::Result<Option<Fault>> {
+    let lengths = [fs::metadata(first)?.len(), fs::metadata(second)?.len()];
+    let bytes = |path: &Path| -> io::Result<_> { Ok(BufReader::new(File::open(path)?).bytes()) };
+    let mut at = 0;
+    for (a, b) in bytes(first)?.zip(bytes(second)?) {
+        if a? != b? {
+            break;
+        }
+        at += 1;
+    }
+    let is_same = lengths[0] == lengths[1] && at == lengths[0];
+    Ok((!is_same).then_some(Fault::OtherOutput { at, first: lengths[0], second: lengths[1] }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use injection::TwinRun;
+
+    fn subject(folder: &Path, checks_output: bool) -> Subject {
+        Subject::new(vec!["true".into()], folder, None, checks_output).expect("it can be run")
+    }
+
+    fn outcome(cpu: Nanos, turns: Nanos, status: i32) -> Outcome {
+        Outcome { run: TwinRun { cpu_ns: cpu, turns_ns: turns, ..TwinRun::default() }, status }
+    }
+
+    #[test]
+    fn a_command_that_cannot_be_run_is_refused_before_anything_is_done() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let refused = |words: &[&str]| {
+            let words = words.iter().map(OsString::from).collect();
+            Subject::new(words, folder.path(), None, false).expect_err("refused").to_string()
+        };
+        assert_eq!(refused(&[]), "found no command, need one after --, such as switchcost inject -- gzip -c file");
+        assert_eq!(
+            refused(&["no-such\u{1b}-program"]),
+            "found no-such\\u{1b}-program that cannot be run (entity not found), need a program; give its path, or look at PATH"
+        );
+        assert!(refused(&["/etc/passwd"]).contains("/etc/passwd that cannot be run (permission denied)"));
+        let gains = folder.path().join("gains");
+        fs::write(&gains, "#!/bin/sh\n").expect("room");
+        fs::set_permissions(&gains, fs::Permissions::from_mode(0o4755)).expect("ours");
+        let found = refused(&[gains.to_str().expect("text")]);
+        assert!(
+            found.contains("with the set-user-ID or set-group-ID bit, need a program that keeps the rights"),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn what_is_set_already_is_left() {
+        let found = settings(|name| (name == "PYTHONHASHSEED").then(|| "1".into()));
+        assert_eq!(
+            found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["PERL_HASH_SEED", "PERL_PERTURB_KEYS"]
+        );
+    }
+
+    #[test]
+    fn who_ends_too_soon_or_sleeps_is_told_so() {
+        let found = |cpu, turns| {
+            check_undisturbed(&[outcome(cpu, turns, 0); 2]).map_err(|fault| fault.to_string()).err().unwrap_or_default()
+        };
+        assert_eq!(found(Nanos::millis(100), Nanos::millis(104)), "");
+        assert!(
+            found(Nanos::millis(2), Nanos::millis(8))
+                .starts_with("found a command that takes 2.00 ms of CPU time, need 20.00 ms")
+        );
+        let sleeps = found(Nanos::millis(100), Nanos::millis(1005));
+        assert!(sleeps.starts_with("found a command that has the CPU for 10 % of its turns and waits"), "{sleeps}");
+        assert!(found(Nanos(0), Nanos::millis(1005)).contains("0 % of its turns"));
+        assert!(found(Nanos::millis(1), Nanos::millis(16)).starts_with("found a command that takes 1.00 ms"));
+    }
+
+    #[test]
+    fn copies_that_differ_are_refused_with_what_differs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let subject = subject(folder.path(), true);
+        let places = subject.places(true).expect("room");
+        let write = |place: usize, output: &str, errors: &str| {
+            fs::write(places[place].output.as_ref().expect("compared"), output).expect("room");
+            fs::write(places[place].errors.as_ref().expect("the first"), errors).expect("room");
+        };
+        write(0, "abc", "first\nwhy\u{7}\n\n");
+        write(1, "abc", "");
+        let found = |status: [i32; 2]| {
+            let outcomes = status.map(|status| outcome(Nanos(1), Nanos(1), status));
+            subject.check(&outcomes, &places).map_err(|fault| fault.to_string()).err().unwrap_or_default()
+        };
+        assert_eq!(found([0, 0]), "");
+        assert!(found([0, 9]).starts_with("found two copies that ended differently (exit status: 0 and signal: 9"));
+        assert!(
+            found([256, 256])
+                .starts_with("found a command that failed (exit status: 1): why\\u{7}, need one that does")
+        );
+        write(1, "abd", "");
+        assert!(found([0, 0]).starts_with("found two copies whose outputs differ from byte 2 on (3 and 3 bytes)"));
+        write(1, "abcd", "");
+        assert!(found([0, 0]).contains("from byte 3 on (3 and 4 bytes)"));
+    }
+
+    #[test]
+    fn temporary_folders_are_empty_each_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let subject = subject(folder.path(), false);
+        let [first, second] = subject.places(false).expect("room");
+        assert_eq!((first.output, first.errors), (None, None));
+        assert_eq!(first.temporary.as_os_str().len(), second.temporary.as_os_str().len(), "stacks begin alike");
+        let left = first.temporary.join("left");
+        fs::write(&left, "").expect("room");
+        subject.places(false).expect("room");
+        assert!(first.temporary.exists() && !left.exists());
+    }
+}

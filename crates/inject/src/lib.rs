@@ -1,0 +1,25 @@
+//! What one preemption costs an unmodified program: two copies of it run on one CPU in turns, and one of them is preempted.
+//!
+//! What comes in: a command that does the same each time it is run. What goes out: what each copy used, run by run. No
+//! statistics and no printing: how many runs are enough is decided by the caller.
+//!
+//! ```text
+//!  run ──(Order)──> a fresh process: serve ──> the first process of a PID namespace: stage ──> turns
+//!   ^                                                       │            twin, twin
+//!   └──────────────────(Answer)────────────────────────────┘
+//! ```
+//!
+//! The preemptor is the parent of the twins and the first process of a PID namespace: when it is gone, however it went, the kernel ends
+//! both of them, stopped or not, and whatever they have started.
+
+mod command;
+mod protocol;
+mod run;
+mod serve;
+mod stage;
+mod turns;
+
+pub use command::{Fault, Subject};
+pub use protocol::{Answer, Order, Outcome, Place};
+pub use run::{Executor, Instruments, Progress, Stop, Undisturbed, inject, undisturbed};
+pub use serve::{SERVANT_ARGUMENT, ServantExecutor, serve};

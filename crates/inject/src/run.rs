@@ -1,0 +1,228 @@
+//! The order of runs: passes through the footprints in random order, until the time is used up.
+
+use host::clock::{Clock, monotonic};
+use injection::{Header, Line, Plan, Run, TwinRun};
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Nanos, TickRate, Ticks};
+
+use crate::command::{Fault, Subject, check_undisturbed};
+use crate::protocol::{Answer, Order, Outcome, Place};
+
+/// Below it there is no interval to speak of.
+const LEAST_RUNS: u64 = 6;
+
+/// A run under way may end behind the budget, unless all have by then taken twice the budget and this.
+const OVERTIME: Nanos = Nanos::seconds(5);
+
+/// Runs two copies to their ends.
+pub trait Executor {
+    /// None where it was stopped.
+    fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer>;
+}
+
+/// What every run is given beside its plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruments {
+    /// The clock to read.
+    pub clock: Clock,
+    /// Its rate.
+    pub rate: TickRate,
+    /// What reading it adds to a chain of multiplications.
+    pub overhead: Ticks,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Runs so far.
+    pub runs: usize,
+    /// Time since the start.
+    pub elapsed: Nanos,
+}
+
+/// When it ends, and who is told. The caller's side of [`inject`].
+pub trait Stop {
+    /// Whether to stop at once.
+    fn should_stop(&self) -> bool;
+
+    /// Called after each run, with all so far.
+    fn progress(&mut self, progress: Progress, runs: &[Run]);
+}
+
+/// A first run without preemption.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undisturbed {
+    /// Of both copies.
+    pub twins: [TwinRun; 2],
+    /// How long it took.
+    pub wall: Nanos,
+}
+
+impl Undisturbed {
+    /// How many runs of each footprint there is time for.
+    pub fn runs_within(&self, plan: &Plan) -> u64 {
+        plan.budget_ns.0 / self.pass(plan).0.max(1)
+    }
+
+    /// How long a run of each footprint takes together, at least.
+    fn pass(&self, plan: &Plan) -> Nanos {
+        Nanos(self.wall.0 * plan.footprints_bytes.len() as u64)
+    }
+}
+
+/// Runs both copies without preemption, to see whether the command can be measured; none where it was stopped.
+///
+/// # Errors
+/// Where it cannot.
+pub fn undisturbed(
+    subject: &Subject,
+    instruments: &Instruments,
+    plan: &Plan,
+    executor: &mut dyn Executor,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Option<Undisturbed>, Fault> {
+    let start = monotonic();
+    let latest = start + plan.budget_ns;
+    let places = subject.places(true).map_err(Fault::NoFolder)?;
+    let order = subject.order(instruments, plan, places.clone(), latest);
+    let Some(answer) = executor.run(&order, should_stop) else { return Ok(None) };
+    let outcomes = outcomes(answer, plan.budget_ns)?;
+    subject.check(&outcomes, &places)?;
+    check_undisturbed(&outcomes)?;
+    let found = Undisturbed { twins: outcomes.map(|outcome| outcome.run), wall: monotonic().saturating_sub(start) };
+    if found.runs_within(plan) < LEAST_RUNS {
+        return Err(too_little_time(&found, plan));
+    }
+    Ok(Some(found))
+}
+
+fn too_little_time(found: &Undisturbed, plan: &Plan) -> Fault {
+    // Preempted ones take longer, and so much was measured but once.
+    let needed = found.pass(plan).0 * LEAST_RUNS * 3 / 2;
+    Fault::TooLittleTime {
+        cpu: Nanos(found.twins[0].cpu_ns.0 / 1_000_000 * 1_000_000),
+        footprints: plan.footprints_bytes.len(),
+        budget: plan.budget_ns,
+        least: LEAST_RUNS,
+        needed: Nanos::seconds(needed.div_ceil(1_000_000_000)),
+    }
+}
+
+fn outcomes(answer: Answer, limit: Nanos) -> Result<[Outcome; 2], Fault> {
+    match answer {
+        Answer::Ended(outcomes) => Ok(outcomes),
+        Answer::TooLong => Err(Fault::TooLong(limit)),
+        Answer::LeftBehind => Err(Fault::LeftBehind),
+        Answer::LeavesGroup => Err(Fault::LeavesGroup),
+        Answer::Refused(why) => Err(Fault::Refused(why)),
+    }
+}
+
+/// Runs the plan of `header`, and hands every line to `sink` as soon as there is one. Tells whether it was stopped.
+///
+/// # Errors
+/// The sink's, and where the command turns out not to be the same each time.
+pub fn inject<E: From<Fault>>(
+    subject: &Subject,
+    instruments: &Instruments,
+    header: &Header,
+    executor: &mut dyn Executor,
+    stop: &mut dyn Stop,
+    sink: &mut dyn FnMut(Line) -> Result<(), E>,
+) -> Result<bool, E> {
+    let mut random = ChaCha8Rng::seed_from_u64(header.seed);
+    let first = random.random_range(0..2);
+    let mut passes = Passes { subject, instruments, plan: &header.plan, start: monotonic(), runs: Vec::new() };
+    for block in 0.. {
+        let mut footprints: Vec<usize> = (0..header.plan.footprints_bytes.len()).collect();
+        footprints.shuffle(&mut random);
+        for footprint in footprints {
+            if stop.should_stop() {
+                return Ok(true);
+            }
+            if !passes.has_time_for(footprint) {
+                return Ok(false);
+            }
+            let preempted = (u64::from(block) + first) % 2;
+            let Some(run) = passes.run(block, footprint, preempted as u8, executor, &|| stop.should_stop())? else {
+                return Ok(true);
+            };
+            sink(Line::Run(run.clone()))?;
+            passes.runs.push(run);
+            stop.progress(Progress { runs: passes.runs.len(), elapsed: passes.elapsed() }, &passes.runs);
+        }
+    }
+    Ok(false)
+}
+
+struct Passes<'a> {
+    subject: &'a Subject,
+    instruments: &'a Instruments,
+    plan: &'a Plan,
+    start: Nanos,
+    runs: Vec<Run>,
+}
+
+impl Passes<'_> {
+    fn elapsed(&self) -> Nanos {
+        monotonic().saturating_sub(self.start)
+    }
+
+    fn of(&self, footprint: usize) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(move |run| run.footprint as usize == footprint)
+    }
+
+    /// By the longest of its footprint so far.
+    fn has_time_for(&self, footprint: usize) -> bool {
+        let longest = self.of(footprint).map(|run| run.wall_ns).max().unwrap_or(Nanos(0));
+        self.elapsed() + longest <= self.plan.budget_ns
+    }
+
+    /// About what a preemption of this footprint costs, by the runs so far.
+    fn lost(&self, footprint: usize) -> Nanos {
+        let lost = |run: &Run| run.preempted().cpu_ns.saturating_sub(run.undisturbed().cpu_ns).0;
+        let (lost, preemptions) =
+            self.of(footprint).fold((0, 0), |(all, count), run| (all + lost(run), count + run.preempted().preemptions));
+        Nanos(lost.checked_div(preemptions).unwrap_or(0))
+    }
+
+    fn run(
+        &self,
+        block: u32,
+        footprint: usize,
+        preempted: u8,
+        executor: &mut dyn Executor,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Run>, Fault> {
+        let began = monotonic();
+        let places = self.subject.places(false).map_err(Fault::NoFolder)?;
+        let order = self.order(footprint, preempted, &places);
+        let Some(answer) = executor.run(&order, should_stop) else { return Ok(None) };
+        let outcomes = outcomes(answer, order.latest.saturating_sub(began))?;
+        self.subject.check(&outcomes, &places)?;
+        Ok(Some(Run {
+            block,
+            footprint: footprint as u32,
+            preempted,
+            since_start_ns: began.saturating_sub(self.start),
+            wall_ns: monotonic().saturating_sub(began),
+            twins: outcomes.map(|outcome| outcome.run),
+        }))
+    }
+
+    fn order(&self, footprint: usize, preempted: u8, places: &[Place; 2]) -> Order {
+        let latest = self.start + Nanos(self.plan.budget_ns.0.saturating_mul(2)) + OVERTIME;
+        Order {
+            footprint: self.plan.footprints_bytes.get(footprint).copied().unwrap_or(Bytes(0)),
+            preempted,
+            preempts_nobody: self.plan.preempts_nobody,
+            lost: self.lost(footprint),
+            ..self.subject.order(self.instruments, self.plan, places.clone(), latest)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

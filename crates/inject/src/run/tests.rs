@@ -1,0 +1,184 @@
+use super::*;
+use record::{ClockFacts, CoreClock, HostManifest};
+use std::cell::Cell;
+use units::CpuId;
+
+/// Answers at once: what is preempted takes longer. Keeps what it was asked for.
+struct Scripted {
+    orders: Vec<Order>,
+    answer: fn(&Order) -> Option<Answer>,
+}
+
+impl Executor for Scripted {
+    fn run(&mut self, order: &Order, _: &dyn Fn() -> bool) -> Option<Answer> {
+        self.orders.push(order.clone());
+        (self.answer)(order)
+    }
+}
+
+fn twins(order: &Order, status: [i32; 2]) -> Option<Answer> {
+    let twin = |place: u8| {
+        let is_preempted = place == order.preempted && !order.preempts_nobody;
+        let preemptions = if is_preempted { 100 } else { 0 };
+        let cpu_ns = Nanos::millis(100) + Nanos::micros(10 * preemptions);
+        let run = TwinRun { cpu_ns, turns_ns: Nanos::millis(100), preemptions, ..TwinRun::default() };
+        Outcome { run, status: status[usize::from(place)] }
+    };
+    // Runs take time.
+    std::thread::sleep(Nanos::millis(1).as_duration());
+    Some(Answer::Ended([twin(0), twin(1)]))
+}
+
+struct Count {
+    runs: usize,
+    until: usize,
+    is_asked: Cell<usize>,
+}
+
+impl Stop for Count {
+    fn should_stop(&self) -> bool {
+        self.is_asked.set(self.is_asked.get() + 1);
+        self.runs >= self.until
+    }
+
+    fn progress(&mut self, progress: Progress, runs: &[Run]) {
+        assert_eq!(progress.runs, runs.len());
+        self.runs = runs.len();
+    }
+}
+
+const INSTRUMENTS: Instruments =
+    Instruments { clock: Clock::MonotonicRaw, rate: TickRate::NANOSECONDS, overhead: Ticks(0) };
+
+fn plan(budget: Nanos) -> Plan {
+    Plan {
+        cpu: CpuId(0),
+        period_ns: Nanos::micros(250),
+        turn_ns: Nanos::millis(8),
+        footprints_bytes: vec![Bytes(0), Bytes::kib(256), Bytes::mib(1)],
+        budget_ns: budget,
+        preempts_nobody: false,
+        checks_output: false,
+        settings: Vec::new(),
+    }
+}
+
+fn header(plan: Plan) -> Header {
+    let machine = include_str!("../../../../fuzz/corpus/observation_record/small");
+    let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
+    let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
+    Header {
+        schema: injection::Injection::schema_now(),
+        program_version: String::new(),
+        started_at: String::new(),
+        command: Vec::new(),
+        seed: 3,
+        host,
+        clock: ClockFacts {
+            source: String::new(),
+            reason: String::new(),
+            ticks_per_second: TickRate::NANOSECONDS,
+            read_cost: Ticks(0),
+        },
+        core_clock: CoreClock {
+            chain_length: 600,
+            multiplication_cycles: None,
+            additions: 3600,
+            overhead_ticks: Ticks(0),
+            unshared_per_mille: None,
+            counter: None,
+            shared_costs: Vec::new(),
+        },
+        plan,
+        undisturbed: [TwinRun::default(); 2],
+    }
+}
+
+struct Ran {
+    is_interrupted: Result<bool, Fault>,
+    runs: Vec<Run>,
+    orders: Vec<Order>,
+}
+
+fn ran(budget: Nanos, until: usize, answer: fn(&Order) -> Option<Answer>) -> Ran {
+    let folder = tempfile::tempdir().expect("a folder");
+    let subject = Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
+    let mut executor = Scripted { orders: Vec::new(), answer };
+    let mut stop = Count { runs: 0, until, is_asked: Cell::new(0) };
+    let mut runs = Vec::new();
+    let is_interrupted = inject(&subject, &INSTRUMENTS, &header(plan(budget)), &mut executor, &mut stop, &mut |line| {
+        if let Line::Run(run) = line {
+            runs.push(run);
+        }
+        Ok::<(), Fault>(())
+    });
+    Ran { is_interrupted, runs, orders: executor.orders }
+}
+
+#[test]
+fn each_pass_has_each_footprint_once_and_preempts_the_same_twin() {
+    let ran = ran(Nanos::seconds(60), 24, |order| twins(order, [0, 0]));
+    assert!(matches!(ran.is_interrupted, Ok(true)));
+    assert_eq!(ran.runs.len(), 24);
+    let mut orders = Vec::new();
+    for (block, pass) in ran.runs.chunks(3).enumerate() {
+        let mut footprints: Vec<u32> = pass.iter().map(|run| run.footprint).collect();
+        orders.push(footprints.clone());
+        footprints.sort_unstable();
+        assert_eq!(footprints, [0, 1, 2]);
+        assert!(pass.iter().all(|run| run.block == block as u32 && run.preempted == pass[0].preempted));
+        assert_eq!(pass[0].preempted == ran.runs[0].preempted, block % 2 == 0, "they alternate");
+    }
+    orders.dedup();
+    assert!(orders.len() > 3, "no order: {orders:?}");
+}
+
+#[test]
+fn what_a_preemption_costs_is_made_up_for_from_the_second_run_on() {
+    let ran = ran(Nanos::seconds(60), 6, |order| twins(order, [0, 0]));
+    let lost: Vec<Nanos> = ran.orders.iter().map(|order| order.lost).collect();
+    assert_eq!((&lost[..3], &lost[3..]), (&[Nanos(0); 3][..], &[Nanos::micros(10); 3][..]));
+}
+
+#[test]
+fn it_ends_before_the_budget_does() {
+    let ran = ran(Nanos::millis(60), usize::MAX, |order| twins(order, [0, 0]));
+    assert!(matches!(ran.is_interrupted, Ok(false)));
+    assert!((3..=60).contains(&ran.runs.len()), "{} runs of 1 ms in 60 ms", ran.runs.len());
+}
+
+#[test]
+fn copies_that_differ_in_a_run_end_it_and_the_runs_before_are_kept() {
+    let answer = |order: &Order| twins(order, [0, if order.lost > Nanos(0) { 256 } else { 0 }]);
+    let ran = ran(Nanos::seconds(60), usize::MAX, answer);
+    let fault = ran.is_interrupted.expect_err("it differs").to_string();
+    assert!(fault.starts_with("found two copies that ended differently"), "{fault}");
+    assert_eq!(ran.runs.len(), 3);
+}
+
+#[test]
+fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let subject = Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
+    let tried = |budget, answer: fn(&Order) -> Option<Answer>| {
+        let mut executor = Scripted { orders: Vec::new(), answer };
+        let found = undisturbed(&subject, &INSTRUMENTS, &plan(budget), &mut executor, &|| false);
+        assert!(executor.orders.iter().all(|order| order.preempts_nobody));
+        found.map_err(|fault| fault.to_string())
+    };
+    let well: fn(&Order) -> Option<Answer> = |order| twins(order, [0, 0]);
+    let found = tried(Nanos::seconds(60), well).expect("it can be measured").expect("it was not stopped");
+    assert_eq!(found.twins[0].cpu_ns, Nanos::millis(100));
+    let refused = tried(Nanos::millis(1), well).expect_err("no time");
+    assert!(
+        refused.starts_with(
+            "found a command of 100.00 ms of CPU time and 3 footprints, for which 1.00 ms is time for fewer than 6 runs"
+        ),
+        "{refused}"
+    );
+    assert_eq!(tried(Nanos::seconds(60), |_| None), Ok(None));
+    let fault = |answer| tried(Nanos::seconds(60), answer).expect_err("refused");
+    assert!(fault(|_| Some(Answer::TooLong)).starts_with("found a command that had not ended after 60.00 s"));
+    assert!(fault(|_| Some(Answer::LeftBehind)).starts_with("found a command that ended before processes"));
+    assert_eq!(fault(|_| Some(Answer::Refused("why".to_owned()))), "why");
+}

@@ -1,0 +1,175 @@
+//! The stage as it is: two copies of a program on one CPU, and this process, which takes it from them.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering::Relaxed;
+
+use host::clock::{Clock, monotonic};
+use host::control::{StepsBelowTop, limit_real_time, lock_memory, pin, set_policy};
+use host::core_clock::{self, CoreProbe};
+use host::memory::{Memory, Reach};
+use host::timer::Alarm;
+use host::twin::{Twin, is_group_left, other_children};
+use record::Policy;
+use units::{Bytes, Nanos, Ticks};
+use workload::Pages;
+
+use crate::protocol::{Answer, Order, Outcome, Place};
+use crate::turns::{Played, Stage, Tally, Turns, play};
+
+/// Whoever runs so long without giving the CPU away is out of hand; the largest footprint takes some milliseconds.
+const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);
+
+/// Words of a cache line.
+const LINE: usize = 8;
+
+/// Runs both copies to their ends, in a process of its own that does nothing else.
+pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
+    let _pin = pin(&[order.cpu])?;
+    let twins = [start(order, &order.places[0])?, start(order, &order.places[1])?];
+    // Only now: a copy that waits for its first turn would share what the preemptor touches.
+    let memory = touched(order.footprint)?;
+    let _lock = lock_memory().ok();
+    limit_real_time(LONGEST_REAL_TIME_RUN)?;
+    let _policy = set_policy(Policy::Fifo, StepsBelowTop(1))?;
+    let mut stage = OnCpu {
+        clock: order.clock,
+        overhead: order.overhead.0 as f64,
+        latest: order.latest,
+        alarm: Alarm::new()?,
+        preempts_nobody: order.preempts_nobody,
+        memory,
+        twins,
+        has_left_some: false,
+        is_group_left: false,
+    };
+    let turns = Turns {
+        period: order.period,
+        turn: order.turn,
+        preempted: usize::from(order.preempted & 1),
+        preempts_nobody: order.preempts_nobody,
+        lost: order.lost,
+    };
+    let (played, tallies) = play(&mut stage, &turns)?;
+    Ok(match played {
+        _ if stage.is_group_left => Answer::LeavesGroup,
+        Played::TooLong => Answer::TooLong,
+        Played::Ended if stage.has_left_some => Answer::LeftBehind,
+        Played::Ended => stage.outcomes(order, &tallies)?,
+    })
+}
+
+fn start(order: &Order, place: &Place) -> io::Result<Twin> {
+    let (program, arguments) = order.words.split_first().ok_or_else(|| io::Error::other("found no command"))?;
+    let mut command = Command::new(program);
+    command.args(arguments).env("TMPDIR", &place.temporary);
+    command.envs(order.settings.iter().map(|(name, value)| (name, value)));
+    command.stdin(input(order)?).stdout(created(place.output.as_deref())?).stderr(created(place.errors.as_deref())?);
+    Twin::start(command)
+}
+
+/// Opened anew for each: whoever shares an open file shares the place in it.
+fn input(order: &Order) -> io::Result<Stdio> {
+    let Some((path, from)) = &order.input else { return Ok(Stdio::null()) };
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(*from))?;
+    Ok(file.into())
+}
+
+fn created(path: Option<&Path>) -> io::Result<Stdio> {
+    path.map_or(Ok(Stdio::null()), |path| File::create(path).map(Stdio::from))
+}
+
+/// Memory that is there.
+fn touched(size: Bytes) -> io::Result<Memory> {
+    let memory = Memory::map(size, Reach::Private, Pages::Base).map_err(io::Error::other)?;
+    memory.iter().for_each(|word| word.store(1, Relaxed));
+    Ok(memory)
+}
+
+struct OnCpu {
+    clock: Clock,
+    overhead: f64,
+    latest: Nanos,
+    alarm: Alarm,
+    preempts_nobody: bool,
+    memory: Memory,
+    twins: [Twin; 2],
+    /// Whether one of them went and left somebody who goes on.
+    has_left_some: bool,
+    /// Whether one of them has processes that are not stopped with it.
+    is_group_left: bool,
+}
+
+impl OnCpu {
+    fn outcomes(&mut self, order: &Order, tallies: &[Tally; 2]) -> io::Result<Answer> {
+        let mut outcome = |twin: usize| -> io::Result<Outcome> {
+            let status =
+                self.twins[twin].end()?.ok_or_else(|| io::Error::other("found a program that has not ended"))?;
+            let used = self.twins[twin].used();
+            let run = tallies[twin].of_run(order.rate);
+            Ok(Outcome {
+                run: injection::TwinRun {
+                    cpu_ns: used.cpu.into(),
+                    voluntary: used.voluntary,
+                    involuntary: used.involuntary,
+                    ..run
+                },
+                status: status.into_raw(),
+            })
+        };
+        Ok(Answer::Ended([outcome(0)?, outcome(1)?]))
+    }
+}
+
+impl Stage for OnCpu {
+    fn let_run(&mut self, twin: usize) -> io::Result<()> {
+        self.twins[twin].resume()
+    }
+
+    fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks> {
+        let before = self.clock.now();
+        self.alarm.wait(time)?;
+        Ok(Ticks(self.clock.now().0.saturating_sub(before.0)))
+    }
+
+    fn has_ended(&mut self, twin: usize) -> io::Result<bool> {
+        let has_ended = self.twins[twin].end()?.is_some();
+        if has_ended {
+            self.has_left_some |= !other_children(&[self.twins[0].pid(), self.twins[1].pid()])?.is_empty();
+        }
+        Ok(has_ended)
+    }
+
+    fn stop(&mut self, twin: usize) -> io::Result<()> {
+        // Looked for where nothing is measured: it takes longer than a turn may.
+        if self.preempts_nobody && !self.is_group_left {
+            self.is_group_left = is_group_left(&[self.twins[0].pid(), self.twins[1].pid()])?;
+        }
+        self.twins[twin].pause()
+    }
+
+    fn touch(&mut self) -> Ticks {
+        if self.preempts_nobody {
+            return Ticks(0);
+        }
+        let before = self.clock.now();
+        for word in self.memory.iter().step_by(LINE) {
+            word.store(word.load(Relaxed) + 1, Relaxed);
+        }
+        Ticks(self.clock.now().0.saturating_sub(before.0))
+    }
+
+    fn chain(&mut self, probes: u32) -> f64 {
+        let sum: f64 =
+            (0..probes).map(|_| core_clock::probe(self.clock)).map(|CoreProbe { chain, .. }| chain.0 as f64).sum();
+        (sum / f64::from(probes) - self.overhead).max(1.0)
+    }
+
+    fn is_late(&self) -> bool {
+        self.is_group_left || monotonic() >= self.latest
+    }
+}

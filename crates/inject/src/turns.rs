@@ -1,0 +1,274 @@
+//! The order of turns: who has the CPU, for how long, and when it is taken from him.
+
+use std::io;
+
+use injection::TwinRun;
+use units::{Nanos, TickRate, Ticks};
+
+/// Where turns take place. Tests script it.
+pub(crate) trait Stage {
+    /// Lets a twin run as soon as the CPU is free.
+    fn let_run(&mut self, twin: usize) -> io::Result<()>;
+
+    /// Gives the CPU away for so long; tells for how long it was away.
+    fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
+
+    /// Whether a twin has ended.
+    fn has_ended(&mut self, twin: usize) -> io::Result<bool>;
+
+    /// Stops a twin as soon as it would run.
+    fn stop(&mut self, twin: usize) -> io::Result<()>;
+
+    /// What a preemptor does with the CPU.
+    fn touch(&mut self) -> Ticks;
+
+    /// How long a chain of multiplications takes, as the mean of so many.
+    fn chain(&mut self, probes: u32) -> f64;
+
+    /// Whether the time of the run is up.
+    fn is_late(&self) -> bool;
+}
+
+/// How turns are to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns {
+    pub(crate) period: Nanos,
+    pub(crate) turn: Nanos,
+    pub(crate) preempted: usize,
+    pub(crate) preempts_nobody: bool,
+    pub(crate) lost: Nanos,
+}
+
+/// How it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Played {
+    /// Both have ended.
+    Ended,
+    /// The time was up before.
+    TooLong,
+}
+
+/// Chains at either end of a turn: a single one is as coarse as the clock.
+const AT_ENDS: u32 = 4;
+
+impl Turns {
+    /// In how many parts a turn is cut where it is preempted.
+    fn parts(&self) -> u64 {
+        (self.turn.0 / self.period.0.max(1)).max(2)
+    }
+
+    /// The parts of a turn of a twin. That of one who loses by being preempted is longer by what he loses: both get on
+    /// equally far in a turn, and have equally many.
+    fn parts_of(&self, twin: usize) -> Vec<Nanos> {
+        let parts = self.parts();
+        let preemptions = parts - 1;
+        if twin != self.preempted || self.preempts_nobody {
+            return vec![Nanos(self.period.0 * parts)];
+        }
+        let mut of_twin = vec![self.period; preemptions as usize];
+        of_twin.push(self.period + Nanos(self.lost.0 * preemptions));
+        of_twin
+    }
+
+    /// Whose turn it is: 0 1 1 0, again and again, as long as both live.
+    fn whose(number: u64, has_ended: [bool; 2]) -> Option<usize> {
+        let twin = usize::from(matches!(number % 4, 1 | 2));
+        [twin, 1 - twin].into_iter().find(|twin| !has_ended[*twin])
+    }
+}
+
+/// What is counted of a twin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    turns: u64,
+    ticks: u64,
+    chains: f64,
+    preemptions: u64,
+    away: u64,
+}
+
+impl Tally {
+    /// A part of a turn, between two readings of the core's clock.
+    fn add(&mut self, time: Ticks, before: f64, after: f64) {
+        self.ticks += time.0;
+        self.chains += time.0 as f64 * (1.0 / before + 1.0 / after) / 2.0;
+    }
+
+    pub(crate) fn of_run(&self, rate: TickRate) -> TwinRun {
+        let ps_per_tick = 1e12 / rate.0 as f64;
+        let chain = if self.chains > 0.0 { self.ticks as f64 / self.chains } else { 0.0 };
+        TwinRun {
+            chain_ps: (chain * ps_per_tick).round() as u64,
+            turns: self.turns,
+            turns_ns: rate.nanos(Ticks(self.ticks)),
+            preemptions: self.preemptions,
+            away_ns: rate.nanos(Ticks(self.away)),
+            ..TwinRun::default()
+        }
+    }
+}
+
+/// Lets both run to their ends.
+pub(crate) fn play(stage: &mut impl Stage, turns: &Turns) -> io::Result<(Played, [Tally; 2])> {
+    let mut tallies = [Tally::default(); 2];
+    let mut has_ended = [false; 2];
+    let mut number = 0;
+    while let Some(twin) = Turns::whose(number, has_ended) {
+        if stage.is_late() {
+            return Ok((Played::TooLong, tallies));
+        }
+        has_ended[twin] = turn(stage, turns, twin, &mut tallies[twin])?;
+        number += 1;
+    }
+    Ok((Played::Ended, tallies))
+}
+
+/// One turn; whether the twin has ended in it.
+fn turn(stage: &mut impl Stage, turns: &Turns, twin: usize, tally: &mut Tally) -> io::Result<bool> {
+    let parts = turns.parts_of(twin);
+    let last = parts.len() - 1;
+    tally.turns += 1;
+    let mut before = stage.chain(AT_ENDS);
+    stage.let_run(twin)?;
+    for (place, part) in parts.into_iter().enumerate() {
+        let time = stage.give_cpu(part)?;
+        let after = stage.chain(if place == last { AT_ENDS } else { 1 });
+        tally.add(time, before, after);
+        before = after;
+        if stage.has_ended(twin)? {
+            return Ok(true);
+        }
+        if place < last {
+            tally.away += stage.touch().0;
+            tally.preemptions += 1;
+        }
+    }
+    if turns.preempts_nobody && twin == turns.preempted {
+        tally.preemptions += turns.parts() - 1;
+    }
+    stage.stop(twin)?;
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COST: u64 = 10_000;
+
+    /// Two programs that need so much CPU time each, on a CPU of 1 tick a nanosecond where a preemption costs [`COST`], and a turn's
+    /// beginning five times as much.
+    struct Scripted {
+        needs: [u64; 2],
+        running: usize,
+        debt: u64,
+        used: [u64; 2],
+        order: Vec<usize>,
+        until: u64,
+    }
+
+    impl Scripted {
+        fn new(needs: u64) -> Scripted {
+            Scripted { needs: [needs; 2], running: 0, debt: 0, used: [0; 2], order: Vec::new(), until: u64::MAX }
+        }
+    }
+
+    impl Stage for Scripted {
+        fn let_run(&mut self, twin: usize) -> io::Result<()> {
+            self.running = twin;
+            self.debt = 5 * COST;
+            self.order.push(twin);
+            Ok(())
+        }
+
+        fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks> {
+            let needs = &mut self.needs[self.running];
+            let lost = self.debt.min(time.0);
+            self.debt -= lost;
+            let useful = (*needs).min(time.0 - lost);
+            *needs -= useful;
+            self.used[self.running] += useful + lost;
+            Ok(Ticks(time.0))
+        }
+
+        fn has_ended(&mut self, twin: usize) -> io::Result<bool> {
+            Ok(self.needs[twin] == 0)
+        }
+
+        fn stop(&mut self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn touch(&mut self) -> Ticks {
+            self.debt += COST;
+            Ticks(3)
+        }
+
+        fn chain(&mut self, _: u32) -> f64 {
+            600.0
+        }
+
+        fn is_late(&self) -> bool {
+            self.order.len() as u64 >= self.until
+        }
+    }
+
+    fn turns(lost: u64) -> Turns {
+        let (period, turn) = (Nanos::micros(250), Nanos::millis(8));
+        Turns { period, turn, preempted: 1, preempts_nobody: false, lost: Nanos(lost) }
+    }
+
+    #[test]
+    fn twins_take_turns_and_one_is_preempted() {
+        let mut stage = Scripted::new(64_000_000);
+        let (played, [first, second]) = play(&mut stage, &turns(0)).expect("scripted");
+        assert_eq!(played, Played::Ended);
+        assert_eq!(&stage.order[..8], [0, 1, 1, 0, 0, 1, 1, 0]);
+        assert_eq!((first.preemptions, first.away), (0, 0));
+        // 31 in each whole turn of 32 periods; what ends in a turn is not preempted any more.
+        let whole = second.preemptions / 31;
+        assert!(whole + 1 == second.turns || whole == second.turns, "{second:?}");
+        assert_eq!(second.away, 3 * second.preemptions);
+        let run = second.of_run(TickRate(1_000_000_000));
+        assert_eq!((run.chain_ps, run.turns_ns.0), (600_000, second.ticks));
+    }
+
+    /// What a turn costs at its beginning is no preemption's.
+    #[test]
+    fn with_turns_as_long_as_what_is_lost_the_cost_of_a_preemption_is_what_comes_out() {
+        let cost = |lost| {
+            let mut stage = Scripted::new(640_000_000);
+            let (_, [_, second]) = play(&mut stage, &turns(lost)).expect("scripted");
+            (stage.used[1] - stage.used[0]) as f64 / second.preemptions as f64
+        };
+        let (unequal, equal) = (cost(0), cost(COST));
+        assert!((equal / COST as f64 - 1.0).abs() < 0.002, "{equal}");
+        assert!((unequal / COST as f64 - 1.0).abs() > 0.002, "nothing to mend: {unequal}");
+    }
+
+    #[test]
+    fn where_nobody_is_preempted_it_is_told_how_often_it_would_have_been() {
+        let mut stage = Scripted::new(64_000_000);
+        let undisturbed = Turns { preempts_nobody: true, ..turns(0) };
+        let (_, [first, second]) = play(&mut stage, &undisturbed).expect("scripted");
+        assert_eq!((first.away, second.away, first.preemptions), (0, 0, 0));
+        assert_eq!(stage.used[0], stage.used[1]);
+        assert_eq!(second.preemptions, 31 * (second.turns - 1));
+    }
+
+    #[test]
+    fn whoever_takes_too_long_is_given_up() {
+        let mut stage = Scripted { until: 5, ..Scripted::new(u64::MAX) };
+        let (played, _) = play(&mut stage, &turns(0)).expect("scripted");
+        assert_eq!((played, stage.order.len()), (Played::TooLong, 5));
+    }
+
+    #[test]
+    fn the_harmonic_mean_is_of_the_speed() {
+        let mut tally = Tally::default();
+        // Half of the time at twice the speed: 1.5 times as many chains.
+        tally.add(Ticks(600_000), 600.0, 600.0);
+        tally.add(Ticks(600_000), 300.0, 300.0);
+        assert_eq!(tally.of_run(TickRate(1_000_000_000)).chain_ps, 400_000);
+    }
+}

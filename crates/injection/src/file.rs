@@ -1,0 +1,310 @@
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use record::{Chain, Readers, printable};
+use remedies::{for_reading, for_writing};
+use units::Bytes;
+
+use crate::{Header, INJECTION_SCHEMA, INJECTION_VERSION, Injection, Line, Run};
+
+/// A longer file is no record: a day of runs takes less.
+const LIMIT: Bytes = Bytes::mib(256);
+
+/// Why a record could not be written. Reads well behind "failed to write the record: ".
+#[derive(Debug, thiserror::Error)]
+pub enum WriteInjectionError {
+    /// The file exists.
+    #[error(
+        "found a file at {0}, need a name that is free (records are never overwritten); choose another name with --record or \
+         move the file away"
+    )]
+    Exists(PathBuf),
+    /// The kernel refuses it.
+    #[error("{path}: {source}, {}", for_writing(.source, "another place with --record"))]
+    Refused {
+        /// Where.
+        path: PathBuf,
+        /// What it says.
+        source: io::Error,
+    },
+}
+
+/// Why a record could not be read. Reads well behind "failed to read the record: ".
+#[derive(Debug, thiserror::Error)]
+pub enum ReadInjectionError {
+    /// The file cannot be read.
+    #[error("{path}: {source}, {}", for_reading(.source, "a record of switchcost inject"))]
+    Read {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("found {found} in {path}, need {INJECTION_SCHEMA}/{INJECTION_VERSION}, as switchcost inject writes it")]
+    Unfit {
+        /// Where.
+        path: PathBuf,
+        /// What is in it.
+        found: String,
+    },
+}
+
+/// Appends lines to a record, each with its checksum and handed to the kernel at once.
+#[derive(Debug)]
+pub struct InjectionWriter {
+    file: File,
+    path: PathBuf,
+    chain: Chain,
+}
+
+impl InjectionWriter {
+    /// Creates the record, which must not exist, for these readers, and writes its header.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn create(readers: Readers, path: &Path, header: Header) -> Result<Self, WriteInjectionError> {
+        let refused = |source: io::Error| match source.kind() {
+            io::ErrorKind::AlreadyExists => WriteInjectionError::Exists(path.to_owned()),
+            _ => WriteInjectionError::Refused { path: path.to_owned(), source },
+        };
+        let file = OpenOptions::new().append(true).create_new(true).mode(readers.mode()).open(path).map_err(refused)?;
+        let mut writer = InjectionWriter { file, path: path.to_owned(), chain: Chain::default() };
+        let written = writer.append(&Line::Header(Box::new(header)));
+        // An empty file is no record, and would hold the name.
+        written.inspect_err(|_| drop(std::fs::remove_file(path)))?;
+        Ok(writer)
+    }
+
+    /// Appends one line. What a full disk cuts, a reader leaves out.
+    ///
+    /// # Errors
+    /// Where the file takes no more.
+    pub fn append(&mut self, line: &Line) -> Result<(), WriteInjectionError> {
+        let refused = |source| WriteInjectionError::Refused { path: self.path.clone(), source };
+        let mut bytes = serde_json::to_vec(line).map_err(|error| refused(error.into()))?;
+        let chain = self.chain.seal(&mut bytes);
+        bytes.push(b'\n');
+        self.file.write_all(&bytes).map_err(refused)?;
+        self.chain = chain;
+        Ok(())
+    }
+
+    /// Asks the kernel to put everything on disk.
+    ///
+    /// # Errors
+    /// Where it cannot.
+    pub fn sync(&self) -> Result<(), WriteInjectionError> {
+        self.file.sync_data().map_err(|source| WriteInjectionError::Refused { path: self.path.clone(), source })
+    }
+}
+
+/// How every record begins.
+fn beginning() -> String {
+    format!("{{\"line\":\"header\",\"schema\":\"{INJECTION_SCHEMA}/")
+}
+
+/// Whether a file begins as the records of injections do.
+pub fn is_injection(path: &Path) -> bool {
+    let head = beginning();
+    let mut start = vec![0; head.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok_and(|()| start == head.as_bytes())
+}
+
+impl Injection {
+    /// The schema and version that this program writes.
+    pub fn schema_now() -> String {
+        format!("{INJECTION_SCHEMA}/{INJECTION_VERSION}")
+    }
+
+    /// Reads a record up to its last whole line.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is no record that this program knows.
+    pub fn read(path: &Path) -> Result<Injection, ReadInjectionError> {
+        let unread = |source| ReadInjectionError::Read { path: path.to_owned(), source };
+        let unfit = |found| ReadInjectionError::Unfit { path: path.to_owned(), found };
+        let mut text = Vec::new();
+        File::open(path).and_then(|file| file.take(LIMIT.0 + 1).read_to_end(&mut text)).map_err(unread)?;
+        if text.len() as u64 > LIMIT.0 {
+            return Err(unfit(format!("more than {LIMIT}")));
+        }
+        parse(&text).map_err(unfit)
+    }
+}
+
+fn parse(text: &[u8]) -> Result<Injection, String> {
+    if !text.starts_with(beginning().as_bytes()) {
+        return Err("something else".to_owned());
+    }
+    let mut chain = Chain::default();
+    let mut record: Option<Injection> = None;
+    // What is behind the last newline was cut off.
+    let end = text.iter().rposition(|byte| *byte == b'\n');
+    let end = end.ok_or_else(|| "a damaged record (its only line is cut off)".to_owned())?;
+    for (place, line) in text[..end].split(|byte| *byte == b'\n').enumerate() {
+        let damaged = |why: String| format!("a damaged record (line {}: {why})", place + 1);
+        let mut line = line.to_vec();
+        chain = chain.open(&mut line).map_err(|why| damaged(why.to_string()))?;
+        if let Some(version) = record.is_none().then(|| unknown_version(&line)).flatten() {
+            return Err(version);
+        }
+        let line = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+        add(&mut record, line).map_err(damaged)?;
+    }
+    record.ok_or_else(|| "a damaged record (it has no header)".to_owned())
+}
+
+#[derive(serde::Deserialize)]
+struct Head {
+    schema: String,
+}
+
+fn unknown_version(line: &[u8]) -> Option<String> {
+    let head: Head = serde_json::from_slice(line).ok()?;
+    (head.schema != Injection::schema_now()).then(|| printable(&head.schema))
+}
+
+fn add(record: &mut Option<Injection>, line: Line) -> Result<(), String> {
+    match (record, line) {
+        (record @ None, Line::Header(header)) => {
+            check(&header)?;
+            *record = Some(Injection { header: *header, runs: Vec::new(), end: None });
+        }
+        (None, _) | (Some(_), Line::Header(_)) => return Err("the header is elsewhere".to_owned()),
+        (Some(Injection { end: Some(_), .. }), _) => return Err("it is behind the last".to_owned()),
+        (Some(record), Line::Run(run)) => {
+            check_run(&record.header, &run)?;
+            record.runs.push(run);
+        }
+        (Some(record), Line::End(end)) => record.end = Some(end),
+    }
+    Ok(())
+}
+
+fn check(header: &Header) -> Result<(), String> {
+    let footprints = &header.plan.footprints_bytes;
+    let is_rising = footprints.windows(2).all(|two| two[0] < two[1]);
+    let is_fit = footprints.first() == Some(&Bytes(0)) && is_rising;
+    if is_fit { Ok(()) } else { Err("footprints that do not rise from 0".to_owned()) }
+}
+
+fn check_run(header: &Header, run: &Run) -> Result<(), String> {
+    if run.footprint as usize >= header.plan.footprints_bytes.len() {
+        return Err(format!("a run of footprint {}, which the plan does not hold", run.footprint));
+    }
+    if run.preempted > 1 {
+        return Err(format!("twin {}, of two", run.preempted));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{End, Plan, TwinRun};
+    use record::{ClockFacts, CoreClock, HostManifest};
+    use units::{CpuId, Nanos, TickRate, Ticks};
+
+    fn header() -> Header {
+        // The machine of a record that is read by all tests.
+        let machine = include_str!("../../../fuzz/corpus/observation_record/small");
+        let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
+        let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
+        Header {
+            schema: Injection::schema_now(),
+            program_version: "0.1.0".to_owned(),
+            started_at: "2026-11-26T06:00:00Z".to_owned(),
+            command: vec!["gzip".to_owned()],
+            seed: 7,
+            host,
+            clock: ClockFacts {
+                source: "tsc".to_owned(),
+                reason: String::new(),
+                ticks_per_second: TickRate(1_000_000_000),
+                read_cost: Ticks(20),
+            },
+            core_clock: CoreClock {
+                chain_length: 600,
+                multiplication_cycles: Some(3),
+                additions: 3600,
+                overhead_ticks: Ticks(0),
+                unshared_per_mille: None,
+                counter: None,
+                shared_costs: Vec::new(),
+            },
+            plan: Plan {
+                cpu: CpuId(1),
+                period_ns: Nanos::micros(250),
+                turn_ns: Nanos::millis(8),
+                footprints_bytes: vec![Bytes(0), Bytes::kib(256)],
+                budget_ns: Nanos::seconds(60),
+                preempts_nobody: false,
+                checks_output: false,
+                settings: Vec::new(),
+            },
+            undisturbed: [TwinRun::default(); 2],
+        }
+    }
+
+    fn run(footprint: u32) -> Line {
+        Line::Run(Run {
+            block: 0,
+            footprint,
+            preempted: 1,
+            since_start_ns: Nanos(0),
+            wall_ns: Nanos(1),
+            twins: [TwinRun::default(); 2],
+        })
+    }
+
+    fn written(lines: &[Line]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("record");
+        let mut writer = InjectionWriter::create(Readers::Owner, &path, header()).expect("a new file");
+        lines.iter().for_each(|line| writer.append(line).expect("room"));
+        (folder, path)
+    }
+
+    fn read(path: &Path, text: &[u8]) -> Result<Injection, String> {
+        std::fs::write(path, text).expect("room");
+        Injection::read(path).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_each_changed_digit_is_found() {
+        let end = End { is_interrupted: false, elapsed_ns: Nanos(9) };
+        let (_folder, path) = written(&[run(0), run(1), Line::End(end.clone())]);
+        assert!(is_injection(&path));
+        let record = Injection::read(&path).expect("a record");
+        assert_eq!((record.runs.len(), record.end, &record.header), (2, Some(end), &header()));
+        let text = std::fs::read(&path).expect("a file");
+        for at in (0..text.len()).filter(|&at| text[at].is_ascii_digit()) {
+            let mut changed = text.clone();
+            changed[at] = if changed[at] == b'9' { b'8' } else { changed[at] + 1 };
+            assert!(read(&path, &changed).is_err(), "the digit at {at}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_was_cut_has_its_whole_lines() {
+        let (_folder, path) = written(&[run(0), run(1)]);
+        let text = std::fs::read(&path).expect("a file");
+        let found = read(&path, &text[..text.len() - 5]).expect("whole lines");
+        assert_eq!((found.runs.len(), found.end), (1, None));
+        let found = read(&path, &text[..200]).expect_err("no whole line");
+        assert!(found.contains("found a damaged record (its only line is cut off)"), "{found}");
+        assert!(read(&path, b"{}\n").expect_err("not one").contains("found something else in"));
+    }
+
+    #[test]
+    fn what_contradicts_the_plan_is_refused() {
+        let (_folder, path) = written(&[run(2)]);
+        let found = Injection::read(&path).expect_err("no such footprint").to_string();
+        assert!(found.contains("line 2: a run of footprint 2, which the plan does not hold"), "{found}");
+        let taken = InjectionWriter::create(Readers::Owner, &path, header()).expect_err("taken").to_string();
+        assert!(taken.starts_with("found a file at"), "{taken}");
+    }
+}

@@ -1,0 +1,148 @@
+//! The record of injected preemptions: what two copies of a program used, of which one was preempted, run by run.
+//!
+//! What comes in: runs as they are taken. What goes out: an append-only file of JSON lines (see `docs/formats/injection.md`), and
+//! the same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
+//! a program is preempted.
+
+mod file;
+
+use record::{ClockFacts, CoreClock, HostManifest};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, CpuId, Nanos};
+
+pub use file::{InjectionWriter, ReadInjectionError, WriteInjectionError, is_injection};
+
+/// Name of the format; the header carries it with [`INJECTION_VERSION`] behind a slash.
+pub const INJECTION_SCHEMA: &str = "switchcost.record.injection";
+
+/// The newest version that this program writes and reads. Version 1: the first.
+pub const INJECTION_VERSION: u32 = 1;
+
+/// First line of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`INJECTION_SCHEMA`] and its version.
+    pub schema: String,
+    /// Version of the program that wrote it.
+    pub program_version: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// The command that was run as twins; hostile text until escaped.
+    pub command: Vec<String>,
+    /// Seed of the order.
+    pub seed: u64,
+    /// The machine.
+    pub host: HostManifest,
+    /// The clock.
+    pub clock: ClockFacts,
+    /// The core's clock.
+    pub core_clock: CoreClock,
+    /// What is to be done.
+    pub plan: Plan,
+    /// One run before, in which neither twin was preempted.
+    pub undisturbed: [TwinRun; 2],
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Plan {
+    /// The CPU of twins and preemptor.
+    pub cpu: CpuId,
+    /// How long a twin runs until it is preempted.
+    pub period_ns: Nanos,
+    /// How long a twin runs until it is the other's turn.
+    pub turn_ns: Nanos,
+    /// What the preemptor touches each time: first nothing, then in rising order.
+    pub footprints_bytes: Vec<Bytes>,
+    /// For all runs together.
+    pub budget_ns: Nanos,
+    /// Whether neither twin is preempted, to see what the instrument makes of nothing.
+    pub preempts_nobody: bool,
+    /// Whether the twins' outputs were compared.
+    pub checks_output: bool,
+    /// Variables that were set for the twins since they were not, `NAME=value` each.
+    pub settings: Vec<String>,
+}
+
+/// Two copies run to their ends, one of them preempted.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Run {
+    /// Which pass through the footprints.
+    pub block: u32,
+    /// Which footprint of the plan.
+    pub footprint: u32,
+    /// Which twin was preempted, 0 or 1.
+    pub preempted: u8,
+    /// When it began, from the first run on.
+    pub since_start_ns: Nanos,
+    /// How long it took.
+    pub wall_ns: Nanos,
+    /// The first and the second twin.
+    pub twins: [TwinRun; 2],
+}
+
+impl Run {
+    /// The twin that was preempted.
+    pub fn preempted(&self) -> &TwinRun {
+        &self.twins[usize::from(self.preempted & 1)]
+    }
+
+    /// The other one.
+    pub fn undisturbed(&self) -> &TwinRun {
+        &self.twins[usize::from(1 - (self.preempted & 1))]
+    }
+}
+
+/// One copy of the program from its start to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct TwinRun {
+    /// CPU time of it and all its children, told by the kernel at its end.
+    pub cpu_ns: Nanos,
+    /// What a chain of multiplications took in its turns, as a harmonic mean over time.
+    pub chain_ps: u64,
+    /// How often it was its turn.
+    pub turns: u64,
+    /// How long all of its turns were.
+    pub turns_ns: Nanos,
+    /// How often it was preempted within a turn; where nobody is preempted how often it would have been.
+    pub preemptions: u64,
+    /// How long the preemptor had the CPU then.
+    pub away_ns: Nanos,
+    /// Switches that it asked for by waiting; the end of each turn is one.
+    pub voluntary: u64,
+    /// Switches that it did not ask for; with those at the end of each turn.
+    pub involuntary: u64,
+}
+
+/// The last line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Whether it was told to stop before its time was used up.
+    pub is_interrupted: bool,
+    /// How long all of it took.
+    pub elapsed_ns: Nanos,
+}
+
+/// One line of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "kebab-case")]
+pub enum Line {
+    /// Always the first.
+    Header(Box<Header>),
+    /// Two copies run to their ends.
+    Run(Run),
+    /// The last, where all came to its end.
+    End(End),
+}
+
+/// A record read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Injection {
+    /// Its first line.
+    pub header: Header,
+    /// All runs in their order.
+    pub runs: Vec<Run>,
+    /// The last line; none where the writer was killed.
+    pub end: Option<End>,
+}

@@ -1,0 +1,79 @@
+use std::path::Path;
+
+use ::injection::Injection;
+use analysis::Estimate;
+use analysis::injection::{Findings, FootprintFinding, USUAL_RATE};
+
+use crate::observe::name;
+use crate::page::Page;
+use crate::quantity::{centre, interval, is_cost, time, with_interval};
+use crate::simulate::amount::{rounded, share};
+
+/// What a preemption costs, in its parts, and what that is of the program's time.
+pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
+    let Some(first) = findings.first() else { return };
+    let text = match &first.cost_ns {
+        Err(why) => format!("What a preemption costs {} is not known: {why}.", program(record)),
+        Ok(cost) if record.header.plan.preempts_nobody => of_nobody(record, cost),
+        Ok(cost) => of_cost(record, findings, first, cost),
+    };
+    page.paragraph(&text);
+}
+
+/// The command by its program's name.
+pub(super) fn program(record: &Injection) -> String {
+    let word = record.header.command.first().map_or("", String::as_str);
+    let file = Path::new(word).file_name().map(|file| file.to_string_lossy().into_owned());
+    name(&file.unwrap_or_else(|| word.to_owned()))
+}
+
+/// Neither twin was preempted: whatever is found is the instrument's.
+fn of_nobody(record: &Injection, cost: &Estimate) -> String {
+    let told = if is_cost(cost) { "and yet found a cost of" } else { "and found what a preemption costs" };
+    format!("Neither copy of {} was preempted, {told} {}.", program(record), with_interval(cost))
+}
+
+fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, cost: &Estimate) -> String {
+    let who = program(record);
+    let touches = touching(first);
+    if !is_cost(cost) {
+        return format!("What a preemption costs {who}{touches} is {}.", with_interval(cost));
+    }
+    let parts = parts(findings, first).map_or(String::new(), |parts| format!(": {parts}"));
+    let mut text = format!("A preemption costs {who} {}{touches} ({}){parts}.", centre(cost), interval(cost));
+    text += &format!(" At {USUAL_RATE} a second that is {}.", of_its_time(first, cost));
+    text
+}
+
+fn touching(first: &FootprintFinding) -> String {
+    if first.footprint_bytes.0 == 0 {
+        String::new()
+    } else {
+        format!(" when the other task touches {}", first.footprint_bytes)
+    }
+}
+
+/// `8.80 us for the switch and its timer, 1.70 us to bring its data back`.
+fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
+    let direct = findings.direct()?.cost_ns.as_ref().ok().filter(|direct| is_cost(direct))?;
+    let reload = first.reload_ns.as_ref()?.as_ref().ok()?;
+    let data = if is_cost(reload) {
+        format!("{} to bring its data back", time(reload.estimate))
+    } else {
+        format!("and bringing its data back is {}", centre(reload))
+    };
+    Some(format!("{} for the switch and its timer, {data}", time(direct.estimate)))
+}
+
+fn of_its_time(first: &FootprintFinding, cost: &Estimate) -> String {
+    let of = |estimate: &Estimate| share(Some(estimate.estimate * USUAL_RATE / 1e9));
+    match first.reload_ns.as_ref().and_then(|reload| reload.as_ref().ok()).filter(|reload| is_cost(reload)) {
+        Some(reload) => format!("{} of its time for the data, {} in all", of(reload), of(cost)),
+        None => format!("{} of its time", of(cost)),
+    }
+}
+
+/// How often it was preempted in fact.
+pub(super) fn rate(findings: &Findings) -> String {
+    format!("{} preemptions a second of its time", rounded(findings.per_second))
+}

@@ -1,0 +1,53 @@
+//! The report on injected preemptions: what one costs a program, by what the other task touches.
+
+mod answer;
+mod csv;
+mod figure;
+pub(crate) mod json;
+mod notes;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use ::injection::Injection;
+use analysis::injection::Findings;
+
+use crate::page::{Block, Page};
+use crate::{Format, Style};
+
+/// Name and version of the JSON form.
+///
+/// Version 1: the first.
+pub const INJECT_REPORT_SCHEMA: &str = "switchcost.inject/1";
+
+/// The findings as text that ends in a newline.
+pub fn render(record: &Injection, findings: &Findings, format: Format, style: Style) -> String {
+    match format {
+        Format::Table => {
+            let mut page = Page::new(style);
+            add(&mut page, record, findings, style.is_detailed);
+            page.finish()
+        }
+        Format::Json => json::render(record, findings),
+        Format::Csv => csv::render(findings),
+    }
+}
+
+/// The findings for a reader of figures.
+pub(crate) fn blocks(record: &Injection, findings: &Findings) -> Vec<Block> {
+    let mut page = Page::with_figures();
+    add(&mut page, record, findings, true);
+    page.into_blocks()
+}
+
+/// First the answer, then the curve, then what to know about it; every run where all is wanted.
+fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
+    answer::add(page, record, findings);
+    tables::add_costs(page, findings);
+    page.figure(|| figure::draw(findings));
+    page.method(&["injection", "statistics"]);
+    notes::add(page, record, findings);
+    if is_detailed {
+        tables::add_runs(page, record);
+    }
+}

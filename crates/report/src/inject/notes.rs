@@ -1,0 +1,73 @@
+use ::injection::{Injection, Plan};
+use analysis::injection::Findings;
+
+use super::answer::program;
+use crate::page::Page;
+use crate::plain::plain;
+use crate::quantity::time;
+use crate::simulate::amount::share;
+
+/// A preemption that finds somebody else on the CPU is told.
+const NEARLY_ALL: f64 = 0.99;
+
+/// What to know of the numbers.
+pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
+    page.heading("Notes", "");
+    page.item(&what_ran(record, findings));
+    page.item(&format!(
+        "The switch and its timer is what a preemption costs when the other task touches nothing: the timer's interrupt, in a \
+         virtual machine the most of it, and two switches. To bring data back is what it costs more, at the same rate; every {} \
+         of its time the program was preempted: rarer, and it has more to lose.",
+        time(record.header.plan.period_ns.0 as f64)
+    ));
+    page.item(&same_for_both(&record.header.plan));
+    [missed(findings), unfinished(record)].into_iter().flatten().for_each(|note| page.item(&note));
+}
+
+fn what_ran(record: &Injection, findings: &Findings) -> String {
+    let cpu = findings.cpu_ns.map_or(String::new(), |cpu| format!(", each {} of CPU time", time(cpu)));
+    let clock = findings.core_hertz.map_or(String::new(), |hertz| {
+        format!(", in core cycles told at {:.2} GHz, the mean of all runs", hertz / 1e9)
+    });
+    format!(
+        "Twins of {}{cpu}, on CPU {} in turns of {}{clock}. {}",
+        program(record),
+        record.header.plan.cpu,
+        time(record.header.plan.turn_ns.0 as f64),
+        record.header.host.cpu_model.known().map_or(String::new(), |model| format!("{}.", plain(model)))
+    )
+}
+
+fn same_for_both(plan: &Plan) -> String {
+    let settings = match plan.settings.as_slice() {
+        [] => String::new(),
+        settings => format!(" {} were set.", plain(&settings.join(", "))),
+    };
+    let output = if plan.checks_output {
+        "Their outputs were the same."
+    } else {
+        "Their outputs were not compared (--check-output)."
+    };
+    format!(
+        "Both copies have the same addresses each time, which are not randomized, and temporary folders of their own.{settings} \
+         Both ended well. {output}"
+    )
+}
+
+fn missed(findings: &Findings) -> Option<String> {
+    let least = findings.footprints.iter().filter_map(|found| found.hit).reduce(f64::min)?;
+    (least < NEARLY_ALL).then(|| {
+        format!(
+            "Down to {} of the preemptions found the program on the CPU; for the rest it waited.",
+            share(Some(least))
+        )
+    })
+}
+
+fn unfinished(record: &Injection) -> Option<String> {
+    match &record.end {
+        None => Some("The record has no end: whoever wrote it was killed. What is in it is whole.".to_owned()),
+        Some(end) if end.is_interrupted => Some("It was stopped before its time was used up.".to_owned()),
+        Some(_) => None,
+    }
+}

@@ -1,0 +1,82 @@
+use ::injection::{Injection, Run};
+use analysis::Estimate;
+use analysis::injection::{Findings, FootprintFinding};
+
+use super::answer::rate;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, time, with_interval};
+use crate::simulate::amount::count;
+
+/// A row for each footprint.
+pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
+    page.heading("Cost of a preemption", &format!("at {}, with intervals of 90 %", rate(findings)));
+    page.grid(&costs(findings));
+}
+
+pub(super) fn costs(findings: &Findings) -> Grid {
+    let mut grid = Grid::new(1);
+    let columns = [
+        "other touches",
+        "a preemption (interval)",
+        "of it for data (interval)",
+        "other runs for",
+        "preemptions",
+        "runs",
+    ];
+    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
+    findings.footprints.iter().for_each(|found| grid.row(row(found)));
+    grid
+}
+
+fn row(found: &FootprintFinding) -> Vec<Entry> {
+    let touches = if found.footprint_bytes.0 == 0 { "nothing".to_owned() } else { found.footprint_bytes.to_string() };
+    vec![
+        touches.into(),
+        told(&found.cost_ns).into(),
+        found.reload_ns.as_ref().map_or(NO_NUMBER.to_owned(), told).into(),
+        found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
+        count(found.preemptions).into(),
+        found.runs.to_string().into(),
+    ]
+}
+
+fn told(cost: &Result<Estimate, String>) -> String {
+    cost.as_ref().map_or("not measured".to_owned(), with_interval)
+}
+
+/// Every run.
+pub(super) fn add_runs(page: &mut Page, record: &Injection) {
+    page.heading("Runs", "CPU time of both copies, at the clock of the time; preempted is the first or the second");
+    let mut grid = Grid::new(2);
+    let columns = [
+        "pass",
+        "other touches",
+        "preempted",
+        "its CPU time",
+        "the other's",
+        "its chain",
+        "the other's chain",
+        "preemptions",
+    ];
+    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
+    record.runs.iter().for_each(|run| grid.row(run_row(record, run)));
+    page.grid(&grid);
+}
+
+fn run_row(record: &Injection, run: &Run) -> Vec<Entry> {
+    let footprint = record.header.plan.footprints_bytes.get(run.footprint as usize);
+    let chain = |ps: u64| format!("{:.1} ns", ps as f64 / 1e3);
+    let (its, others) = (run.preempted(), run.undisturbed());
+    vec![
+        (run.block + 1).to_string().into(),
+        footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string).into(),
+        if run.preempted == 0 { "first" } else { "second" }.into(),
+        time(its.cpu_ns.0 as f64).into(),
+        time(others.cpu_ns.0 as f64).into(),
+        chain(its.chain_ps).into(),
+        chain(others.chain_ps).into(),
+        count(its.preemptions).into(),
+    ]
+}

@@ -1,0 +1,146 @@
+//! `inject`: which program, how it is preempted, and for how long.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use units::{Bytes, CpuId, Nanos};
+
+use super::{Depth, Form, Redaction};
+
+const EXAMPLES: &str = "\
+Examples:
+  switchcost inject -- gzip -c big.tar                     what a preemption costs gzip, by what the other task touches
+  switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
+  switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
+  switchcost inject --period 1ms -- ./solver               a thousand preemptions a second: more to lose at each
+  switchcost inject --no-preemption -- gzip -c big.tar     a known answer: nothing is preempted, nothing is to be found
+  switchcost inject --format json --out cost.json -- gzip -c big.tar
+  switchcost report FILE                                   the same again, from its record
+
+Two copies of the command run in turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches
+so much memory and goes; what it uses more than the other is the cost. The command is run many times, has to do the same each time, to
+end by itself, and to compute for 20 ms or more. There is no terminal to it. Real-time priority is needed: root, or a limit of rtprio.";
+
+/// What the preemptor touches, as it is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Footprint {
+    /// So much.
+    Size(Bytes),
+    /// As much as a level of the caches holds.
+    Level(u32),
+}
+
+impl FromStr for Footprint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Footprint, String> {
+        let level = text.trim().strip_prefix(['L', 'l']).and_then(|level| level.parse().ok());
+        let size = || text.parse::<Bytes>().ok().map(Footprint::Size);
+        level
+            .map(Footprint::Level)
+            .or_else(size)
+            .ok_or_else(|| "need a size such as 256KiB, or a level such as L2".to_owned())
+    }
+}
+
+/// Rarer, a turn would last longer than a core keeps its speed; oftener, little else would be done.
+const PERIODS: [Nanos; 2] = [Nanos::micros(50), Nanos::millis(100)];
+
+fn parse_period(text: &str) -> Result<Nanos, String> {
+    let period = text.parse::<Nanos>().ok().filter(|period| (PERIODS[0]..=PERIODS[1]).contains(period));
+    period.ok_or_else(|| format!("need a time from {} to {}, such as 250us", PERIODS[0], PERIODS[1]))
+}
+
+/// Measures what one preemption costs a program that is not changed: the switch and its timer, and bringing back what the other task has
+/// displaced from the caches, with intervals. Every run is kept in a record.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct InjectArguments {
+    /// Command to run again and again; its output goes nowhere
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+
+    /// What the other task touches each time: sizes, or levels of the caches; nothing is always among them
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "0,256KiB,L2,4MiB",
+        help_heading = "How to preempt"
+    )]
+    pub(crate) footprint: Vec<Footprint>,
+
+    /// How long the program runs until it is preempted
+    #[arg(long, value_name = "TIME", default_value = "250us", value_parser = parse_period, help_heading = "How to preempt")]
+    pub(crate) period: Nanos,
+
+    /// Preempt neither copy: whatever is found then is the instrument's own
+    #[arg(long, help_heading = "How to preempt")]
+    pub(crate) no_preemption: bool,
+
+    /// CPU to run on [default: the quietest, by load and interrupts]
+    #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
+    pub(crate) cpu: Option<CpuId>,
+
+    /// Run on the only CPU there is, which all else waits for meanwhile
+    #[arg(long, help_heading = "Control of the environment")]
+    pub(crate) only_cpu: bool,
+
+    /// Time for all runs together, such as 30s or 5min
+    #[arg(long, value_name = "TIME", default_value = "60s", help_heading = "Precision and time")]
+    pub(crate) budget: Nanos,
+
+    /// Seed of the order of runs [default: another each time; the record keeps it]
+    #[arg(long, value_name = "N", help_heading = "Precision and time")]
+    pub(crate) seed: Option<u64>,
+
+    /// Compare what both copies write to standard output, run by run, and end with an error where they differ
+    #[arg(long, help_heading = "Output")]
+    pub(crate) check_output: bool,
+
+    /// Leave what both copies of the last run have written in this folder
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    pub(crate) keep_output: Option<PathBuf>,
+
+    /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) redaction: Redaction,
+
+    #[command(flatten)]
+    pub(crate) depth: Depth,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn footprints_are_sizes_and_levels() {
+        assert_eq!("256KiB".parse(), Ok(Footprint::Size(Bytes::kib(256))));
+        assert_eq!("0".parse(), Ok(Footprint::Size(Bytes(0))));
+        assert_eq!("L2".parse(), Ok(Footprint::Level(2)));
+        for text in ["", "L", "L2x", "many", "-1"] {
+            assert!(text.parse::<Footprint>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_period_is_neither_too_short_nor_too_long() {
+        assert_eq!(parse_period("1ms"), Ok(Nanos::millis(1)));
+        for text in ["49us", "101ms", "0", "often"] {
+            assert_eq!(
+                parse_period(text),
+                Err("need a time from 50.00 us to 100.00 ms, such as 250us".to_owned()),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! `switchcost inject`: try the command, preempt one of its copies, record, and show what came of it.
+
+mod progress;
+
+use std::io;
+
+use host::clock::{Calibration, Clock, monotonic};
+use host::control::pin;
+use host::core_clock;
+use host::facts::{Root, cpus_by_quiet, manifest};
+use host::temporary::TemporaryFolder;
+use inject::{Instruments, ServantExecutor, Subject, undisturbed};
+use injection::{End, Header, Injection, InjectionWriter, Line, Plan};
+use measure::{PlacementChoice, Wishes, wanted_controls};
+use record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
+use time::OffsetDateTime;
+use units::{Bytes, CpuId, Nanos};
+
+use super::measure::cpus::Claims;
+use super::report::{Loaded, show_loaded};
+use crate::cli::inject::{Footprint, InjectArguments};
+use crate::exit::{Exit, Failure};
+use crate::messages::say;
+use crate::output::Output;
+use crate::redact;
+use crate::runs::{self, Place};
+use crate::signals::Interrupt;
+use progress::Watcher;
+
+/// As long as the turns of the two last: short beside what changes the speed of a core.
+const TURN: Nanos = Nanos::millis(8);
+
+/// Long enough for a rate good to a millionth.
+const CALIBRATION: Nanos = Nanos::millis(60);
+
+pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
+    host::own_proc::check().map_err(Failure::ForeignProc)?;
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let interrupt = Interrupt::watch()?;
+    let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
+    if let Some(kept) = &arguments.keep_output {
+        let refused = |source: io::Error| Failure::Output { path: kept.clone(), source };
+        std::fs::create_dir_all(kept).map_err(refused)?;
+    }
+    let subject = Subject::new(
+        arguments.command.clone(),
+        folder.path(),
+        arguments.keep_output.as_deref(),
+        arguments.check_output,
+    )?;
+    let host = manifest(&Root::system());
+    let mut claims = Claims::default();
+    let plan = plan(arguments, &host, &subject, &mut claims)?;
+    check_rights(plan.cpu)?;
+    let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
+    claims.tell();
+    if record(arguments, subject, host, plan, &place, &interrupt)?.is_none() {
+        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
+    }
+    drop((folder, claims));
+    if arguments.depth.details || arguments.form.is_elsewhere() {
+        say!("record: {}", place.path.display());
+    }
+    let exit = show_loaded(&Loaded::read(&place.path)?, &place.path, &arguments.form, arguments.depth, output)?;
+    Ok(interrupt.exit().unwrap_or(exit))
+}
+
+fn plan(
+    arguments: &InjectArguments,
+    host: &HostManifest,
+    subject: &Subject,
+    claims: &mut Claims,
+) -> Result<Plan, Failure> {
+    Ok(Plan {
+        cpu: cpu(arguments, host, claims)?,
+        period_ns: arguments.period,
+        turn_ns: TURN.max(Nanos(arguments.period.0 * 2)),
+        footprints_bytes: footprints(&arguments.footprint, host)?,
+        budget_ns: arguments.budget,
+        preempts_nobody: arguments.no_preemption,
+        checks_output: arguments.check_output,
+        settings: subject.settings(),
+    })
+}
+
+/// The one named, or the quietest on which nobody measures; not the only one, unasked.
+fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) -> Result<CpuId, Failure> {
+    let refused = |found: String, needed: &str, fix: &str| Failure::CannotInject {
+        found,
+        needed: needed.to_owned(),
+        fix: fix.to_owned(),
+    };
+    if let [only] = host.cpus_allowed.as_slice()
+        && !arguments.only_cpu
+    {
+        let needed = "two or more, since all else waits for the one that the twins run on";
+        let fix = "allow more (taskset -pc $$ shows them), or let all else wait with --only-cpu";
+        return Err(refused(format!("CPU {only} alone"), needed, fix));
+    }
+    match arguments.cpu {
+        Some(cpu) if host.cpus_allowed.contains(&cpu) => {
+            claims.named(&PlacementChoice::One(cpu));
+            Ok(cpu)
+        }
+        Some(cpu) => {
+            let allowed = units::format_cpu_list(&host.cpus_allowed);
+            Err(refused(format!("--cpu {cpu}"), &format!("one of the CPUs allowed ({allowed})"), "name one of them"))
+        }
+        None => claims.first_free(&cpus_by_quiet(host)).ok_or_else(|| {
+            refused("no CPU allowed to this process".to_owned(), "one", "allow one: taskset -pc $$ shows them")
+        }),
+    }
+}
+
+/// In rising order, nothing first.
+fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Failure> {
+    let of = |footprint: &Footprint| match footprint {
+        Footprint::Size(size) => Ok(*size),
+        Footprint::Level(level) => {
+            let holds = host.caches.iter().filter(|cache| cache.level == *level).map(|cache| cache.size_bytes).max();
+            holds.ok_or_else(|| Failure::CannotInject {
+                found: format!("no cache of level {level} on this machine"),
+                needed: "a level that it has, or a size".to_owned(),
+                fix: "name a size: --footprint 0,256KiB,4MiB".to_owned(),
+            })
+        }
+    };
+    let mut sizes = named.iter().map(of).collect::<Result<Vec<Bytes>, Failure>>()?;
+    sizes.push(Bytes(0));
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+/// What takes the CPU from a program has to come before it.
+fn check_rights(cpu: CpuId) -> Result<(), Failure> {
+    let wishes = Wishes { cpus: Some(vec![cpu]), policy: Policy::Fifo, is_real_time_off: false };
+    let refused = wanted_controls(&wishes).into_iter().find_map(|control| match control.outcome {
+        ControlOutcome::Refused { found, needed, fix, lasting_fix } if control.name != "locked-memory" => {
+            Some(Failure::CannotInject { found, needed, fix: format!("{fix}; to make it last: {lasting_fix}") })
+        }
+        _ => None,
+    });
+    refused.map_or(Ok(()), Err)
+}
+
+/// Tries the command, and leaves every run in the record; none where it was stopped before there was one.
+fn record(
+    arguments: &InjectArguments,
+    subject: Subject,
+    host: HostManifest,
+    plan: Plan,
+    place: &Place,
+    interrupt: &Interrupt,
+) -> Result<Option<()>, Failure> {
+    let now = OffsetDateTime::now_utc();
+    let start = monotonic();
+    let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
+    let others: Vec<CpuId> = host.cpus_allowed.iter().copied().filter(|cpu| *cpu != plan.cpu).collect();
+    let _away = pin(&others).ok();
+    let mut executor = ServantExecutor;
+    let found = undisturbed(&subject, &instruments, &plan, &mut executor, &|| interrupt.is_raised())?;
+    let Some(found) = found else { return Ok(None) };
+    announce(&found, &plan);
+    let redaction = arguments.redaction.redact;
+    let words = arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let header = Header {
+        schema: Injection::schema_now(),
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: runs::stamp(now),
+        command: redact::shown(words, redaction),
+        seed: arguments.seed.unwrap_or_else(super::seed_of_now),
+        host: redact::host(host, redaction),
+        clock,
+        core_clock,
+        plan,
+        undisturbed: found.twins,
+    };
+    let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
+    let mut watcher = Watcher::new(&header, interrupt);
+    let is_interrupted = inject::inject(&subject, &instruments, &header, &mut executor, &mut watcher, &mut |line| {
+        Ok::<(), Failure>(writer.append(&line)?)
+    })?;
+    watcher.finish();
+    let elapsed_ns = monotonic().saturating_sub(start);
+    writer.append(&Line::End(End { is_interrupted, elapsed_ns }))?;
+    writer.sync()?;
+    Ok(Some(()))
+}
+
+fn announce(found: &inject::Undisturbed, plan: &Plan) {
+    let footprints = plan.footprints_bytes.len();
+    say!(
+        "the command takes {} of CPU time: {} has time for about {} runs of each of {footprints} footprint{}",
+        Nanos(found.twins[0].cpu_ns.0 / 1_000_000 * 1_000_000),
+        plan.budget_ns,
+        found.runs_within(plan),
+        if footprints == 1 { "" } else { "s" }
+    );
+}
+
+/// The clock, and the core's, as the CPU of the twins has them.
+fn instruments(cpu: CpuId, is_tsc_invariant: bool) -> (Instruments, ClockFacts, CoreClock) {
+    let _pin = pin(&[cpu]).ok();
+    let (clock, reason) = Clock::choose_for(&[cpu], is_tsc_invariant);
+    let calibration = Calibration::start(clock);
+    std::thread::sleep(CALIBRATION.as_duration());
+    let rate = calibration.rate();
+    let core_clock = core_clock::facts(clock);
+    (Instruments { clock, rate, overhead: core_clock.overhead_ticks }, clock.facts(rate, reason), core_clock)
+}

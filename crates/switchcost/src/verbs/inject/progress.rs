@@ -1,0 +1,62 @@
+//! How far an injection is, and how precise.
+
+use analysis::injection::{Power, power};
+use indicatif::ProgressBar;
+use inject::{Progress, Stop};
+use injection::{Header, Run};
+use units::Nanos;
+
+use crate::progress::over_time;
+use crate::signals::Interrupt;
+
+/// A bar over the time of all runs, drawn between them.
+pub(super) struct Watcher<'a> {
+    header: &'a Header,
+    interrupt: &'a Interrupt,
+    bar: ProgressBar,
+}
+
+impl<'a> Watcher<'a> {
+    pub(super) fn new(header: &'a Header, interrupt: &'a Interrupt) -> Watcher<'a> {
+        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns) }
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Stop for Watcher<'_> {
+    fn should_stop(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
+    fn progress(&mut self, progress: Progress, runs: &[Run]) {
+        self.bar.set_position(progress.elapsed.0 / 1_000_000);
+        if !self.bar.is_hidden() {
+            let precision = power(self.header, runs).map_or(String::new(), |power| told(power, progress.elapsed));
+            self.bar.set_message(format!("{} runs{precision}", progress.runs));
+        }
+    }
+}
+
+/// `, +-14 %; +-10 % after about 40 s`.
+fn told(power: Power, elapsed: Nanos) -> String {
+    let percent = power.half_width * 100.0;
+    if power.times_as_many <= 1.0 {
+        return format!(", +-{percent:.0} %");
+    }
+    format!(", +-{percent:.0} %; +-10 % after about {:.0} s", power.times_as_many * elapsed.0 as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_how_long_a_tenth_takes() {
+        let told = |half_width, times_as_many| told(Power { half_width, times_as_many }, Nanos::seconds(10));
+        assert_eq!(told(0.2, 4.0), ", +-20 %; +-10 % after about 40 s");
+        assert_eq!(told(0.05, 0.25), ", +-5 %");
+    }
+}
