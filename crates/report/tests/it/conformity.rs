@@ -67,9 +67,11 @@ impl<'a> Checked<'a> {
                 place,
                 &format!("{need} or less, found {value}"),
             ),
-            "minItems" => {
-                self.fault((list(value).len() as u64) < number(need), place, &format!("{need} items or more"))
-            }
+            "minItems" => self.fault(
+                value.is_array() && (list(value).len() as u64) < number(need),
+                place,
+                &format!("{need} items or more"),
+            ),
             "maxItems" => self.fault(list(value).len() as u64 > number(need), place, &format!("{need} items or less")),
             "required" => list(need).iter().filter_map(Value::as_str).for_each(|name| {
                 self.fault(value.get(name).is_none(), place, name);

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::common::{Place, Ran, text};
 
 /// Some 30 ms of a shell that computes.
-const BUSY: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+const BUSY: &str = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
 
 fn inject(place: &Place, arguments: &[&str]) -> Ran {
     place.run(&[&["inject", "--footprint", "0", "--only-cpu"][..], arguments].concat())
