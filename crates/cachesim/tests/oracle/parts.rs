@@ -57,7 +57,7 @@ fn plus(one: &[u64], other: &[u64]) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(120))]
 
     /// A part is the whole less what comes before it, and several parts together are one.
     #[test]

@@ -164,7 +164,6 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     assert_eq!(summary.warnings, [""; 0]);
     assert!(summary.symbols.count() > 10_000, "{} symbols of the kernel", summary.symbols.count());
     assert!(check(TraceReader::new(&trace[..]).expect("a trace")).is_sound());
-    assert!(record(&commands, &system).1 == trace, "the same guest gives the same trace");
     assert!(without_pages(&trace) == without_pages(&plain), "nothing else differs");
 
     let told = told(&trace, b"pages");

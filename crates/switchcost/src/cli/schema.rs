@@ -12,6 +12,8 @@ pub(crate) enum Printed {
     Observe,
     /// By compare
     Compare,
+    /// By inject, and by report of its record
+    Inject,
     /// By doctor
     Doctor,
     /// By trace info
@@ -22,6 +24,8 @@ pub(crate) enum Printed {
     Simulate,
     /// By simulate of several traces
     SimulateTrials,
+    /// By simulate --sample
+    SimulateSample,
     /// By simulate with several orders
     SimulateOrders,
     /// By simulate --at-once
