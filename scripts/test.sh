@@ -27,7 +27,7 @@ OF_ANY_VALGRIND=(
     --skip a_signal_that_comes_behind_the_end_ --skip a_small_project_ --skip pipelines_of_a_shell_are_ --skip pipelines_give_the_same_
     --skip programs_that_run_long_take_ --skip languages::
 )
-OF_ANY_QEMU=(--skip programs_without_end_ --skip what_comes_between_ --skip pages::)
+OF_ANY_QEMU=(--skip programs_without_end_ --skip what_comes_between_ --skip pages:: --skip a_guest_is_the_same_)
 # Programs that run at the same time. Each runs as many tests at once as there are CPUs, of which some wait.
 AT_ONCE=2
 

@@ -10,7 +10,7 @@ use crate::system::is_without_guest;
 use units::Nanos;
 
 /// A documented `--budget` is cut to this.
-const LONGEST_BUDGET: &str = "2s";
+const LONGEST_BUDGET: &str = "1s";
 
 /// And the default, of a measurement of everything, to this: with 10 s there were too few repetitions for a number.
 const LONGEST_DEFAULT: &str = "18s";

@@ -52,7 +52,7 @@ fn every_mechanism_is_measured_or_says_why_not() {
     let mechanisms = "pipe,eventfd,futex,mutex-condvar,mutex-condvar-unlocked,socketpair,tcp,posix-sem,posix-mq,signal,\
                       yield,fiber,ucontext,green,green-preempt,async,preempt";
     let arguments = ["--mechanism", mechanisms, "--between", "process,thread", "--format", "json"];
-    let json = place.measure_within("10", &arguments).json();
+    let json = place.measure_within("6", &arguments).json();
     let results = json["results"].as_array().expect("results");
     assert_eq!(results.len(), 12 * 2 + 5);
     let mut measured = 0;
