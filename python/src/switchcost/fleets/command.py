@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import PlanError, SwitchcostError
+from .._command import end, say
+from ..errors import PlanError
 from .fleet import Fleet, gather
 from .hosts import Lost, names_in
 from .node import Found, commands, keep, look
 from .plan import Plan, confidence
 
+_NAME = "switchcost-fleet"
 _EXAMPLES = """\
 examples:
   switchcost-fleet plan.toml --ray auto              on each node of the cluster of Ray that this machine belongs to
@@ -29,19 +31,12 @@ exit codes: 0 done, 1 an error, 2 wrong usage or plan, 3 some hosts were disturb
 def main(arguments: list[str] | None = None) -> None:
     """Reads the command line, and ends with the exit code."""
     given = _parser().parse_args(arguments)
-    try:
-        sys.exit(_do(given))
-    except SwitchcostError as error:
-        _complain(str(error))
-        sys.exit(2 if isinstance(error, ValueError) else 1)
-    except KeyboardInterrupt:
-        _complain("stopped; hosts that are measured are kept: the same command goes on")
-        sys.exit(130)
+    end(_NAME, lambda: _do(given), "hosts that are measured are kept")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="switchcost-fleet",
+        prog=_NAME,
         usage="%(prog)s plan.toml (--ray ADDRESS | --local | --list) [-o FILE]\n"
         "       %(prog)s gather FOLDER [--confidence PERCENT] [-o FILE]",
         description="Measure each host of a fleet once, and say which of them differ, and by which fact",
@@ -88,7 +83,7 @@ def _measured(plan: Plan, ray: str | None) -> Iterator[Lost]:
     for name, found in _asked(plan, ray, done):
         if isinstance(found, Found):
             keep(found, name, folder)
-            _complain(f"{name} is measured")
+            say(_NAME, f"{name} is measured")
         else:
             yield Lost(name, found)
 
@@ -107,10 +102,6 @@ def _told(fleet: Fleet, page: Path | None) -> int:
     if page is not None:
         fleet.save_page(page)
     return 3 if fleet.disturbed or fleet.lost else 0
-
-
-def _complain(sentence: str) -> None:
-    print(f"switchcost-fleet: {sentence}", file=sys.stderr)
 
 
 if __name__ == "__main__":

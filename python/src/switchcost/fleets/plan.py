@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._options import words
+from .._plan import check_words, table_of, text, within
 from .._verbs import _MEASURE
 from ..errors import OptionError, PlanError
-from ..sweeps.plan import _known, _one, _within
 
 #: Where a record goes is settled, hosts must be told apart, and what disturbs is no part of a comparison.
 _LEFT_OUT = ("record", "redact", "noise", "confidence")
@@ -31,26 +30,19 @@ class Plan:
     @classmethod
     def read(cls, path: str | Path) -> Plan:
         """From a TOML file; the folder in it is relative to that of the file."""
-        try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise PlanError(f"{path} cannot be read ({error.strerror}), need a plan in TOML") from None
-        except ValueError as error:
-            raise PlanError(f"{path} is no TOML: {error}") from None
-        return cls.of(table, str(path), Path(path).resolve().parent)
+        return cls.of(*table_of(path))
 
     @classmethod
     def of(cls, table: Mapping[str, Any], origin: str, folder: Path | None = None) -> Plan:
         """From the words of a plan, which came from `origin`."""
-        for word in table:
-            _known(word, origin, _WORDS)
+        check_words(table, _WORDS, origin)
         values = {word.replace("-", "_"): _checked(value, word, origin) for word, value in table.items()}
         try:
             measured = words(MEASURED, values)
         except OptionError as error:
             raise PlanError(f"{error} in {origin}") from None
         return cls(
-            records=_within(_one(table, "records", str, origin), folder),
+            records=within(text(table, "records", origin), folder),
             measure=tuple(measured),
             confidence=confidence(table.get("confidence", "90%")),
         )
@@ -63,12 +55,12 @@ def _checked(value: object, word: str, origin: str) -> object:
     return value
 
 
-def confidence(text: object) -> float:
+def confidence(said: object) -> float:
     """A share, from a percentage."""
     try:
-        share = float(str(text).strip().removesuffix("%")) / 100 if str(text).strip().endswith("%") else 0.0
+        share = float(str(said).strip().removesuffix("%")) / 100 if str(said).strip().endswith("%") else 0.0
     except ValueError:
         share = 0.0
     if not 0.5 <= share <= 0.999:
-        raise PlanError(f"found {text!r} for confidence, need a percentage from 50% to 99.9%, such as 90%")
+        raise PlanError(f"found {said!r} for confidence, need a percentage from 50% to 99.9%, such as 90%")
     return share

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import SwitchcostError
+from .._command import end, say
 from .engine import run
 from .estimate import estimate
 from .plan import Plan
@@ -18,6 +18,7 @@ from .store import Store
 from .task import Task, cut
 from .work import Outcome, costs, perform
 
+_NAME = "switchcost-sweep"
 _EXAMPLES = """\
 examples:
   switchcost-sweep plan.toml                         on the CPUs of this machine
@@ -32,19 +33,12 @@ exit codes: 0 done, 1 an error, 2 wrong usage or plan, 3 some tasks failed
 def main(arguments: list[str] | None = None) -> None:
     """Reads the command line, and ends with the exit code."""
     given = _parser().parse_args(arguments)
-    try:
-        sys.exit(_do(given))
-    except SwitchcostError as error:
-        _complain(str(error))
-        sys.exit(2 if isinstance(error, ValueError) else 1)
-    except KeyboardInterrupt:
-        _complain("stopped; what is done is kept: the same command goes on")
-        sys.exit(130)
+    end(_NAME, lambda: _do(given), "what is done is kept")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="switchcost-sweep",
+        prog=_NAME,
         description="Simulate many designs on many traces; finished tasks are not run again",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -89,7 +83,7 @@ def _line(plan: Path, task: Task) -> str:
 def _only(key: str, tasks: list[Task], store: Store) -> int:
     found = next((task for task in tasks if task.key == key), None)
     if found is None:
-        _complain(f"found no task {key} in the plan: it, a trace or the version has changed; list again")
+        say(_NAME, f"found no task {key} in the plan: it, a trace or the version has changed; list again")
         return 2
     return _failures([perform(found, store)])
 
@@ -104,12 +98,8 @@ def _told(result: Sweep) -> int:
 def _failures(outcomes: Sequence[Outcome]) -> int:
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
     for outcome in failed:
-        _complain(f"failed: {outcome.command}\n    {outcome.message}")
+        say(_NAME, f"failed: {outcome.command}\n    {outcome.message}")
     return 3 if failed else 0
-
-
-def _complain(sentence: str) -> None:
-    print(f"switchcost-sweep: {sentence}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .._options import Form
+from .._plan import check_words, table_of, text, within
 from ..errors import PlanError
 
 #: Options of `simulate` that say what is simulated.
@@ -49,19 +48,12 @@ class Plan:
     @classmethod
     def read(cls, path: str | Path) -> Plan:
         """From a TOML file; paths in it are relative to its folder."""
-        try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise PlanError(f"{path} cannot be read ({error.strerror}), need a plan in TOML") from None
-        except ValueError as error:
-            raise PlanError(f"{path} is no TOML: {error}") from None
-        return cls.of(table, str(path), Path(path).resolve().parent)
+        return cls.of(*table_of(path))
 
     @classmethod
     def of(cls, table: Mapping[str, Any], origin: str, folder: Path | None = None) -> Plan:
         """From the words of a plan, which came from `origin`."""
-        for word in table:
-            _known(word, origin)
+        check_words(table, _WORDS, origin)
         texts = {word: _texts(table, word, origin) for word in _LISTS}
         for word in ("traces", "design"):
             _needed(texts[word], word, origin)
@@ -69,7 +61,7 @@ class Plan:
         return cls(
             traces=tuple(dict.fromkeys(traces)),
             design=tuple(_design(name, folder, origin) for name in texts["design"]),
-            store=_within(_one(table, "store", str, origin), folder),
+            store=within(text(table, "store", origin), folder),
             vary=tuple(texts["vary"]),
             designs_a_task=_positive(table.get("designs-a-task", 64), "designs-a-task", origin),
             memory_bytes=_bytes(table.get("memory", "2GiB"), origin),
@@ -77,23 +69,9 @@ class Plan:
         )
 
 
-def _known(word: str, origin: str, words: Sequence[str] = _WORDS) -> None:
-    if word not in words:
-        near = difflib.get_close_matches(word, words, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise PlanError(f"found {word!r} in {origin}, need one of {', '.join(words)}{hint}")
-
-
 def _needed(values: list[str], word: str, origin: str) -> None:
     if not values:
         raise PlanError(f"found no {word} in {origin}, need at least one")
-
-
-def _one(table: Mapping[str, Any], word: str, kind: type, origin: str) -> Any:
-    value = table.get(word)
-    if not isinstance(value, kind) or value == "":
-        raise PlanError(f"found {value!r} for {word} in {origin}, need a text" if word in table else f"found no {word} in {origin}")
-    return value
 
 
 def _texts(table: Mapping[str, Any], word: str, origin: str) -> list[str]:
@@ -130,12 +108,8 @@ def _flag(value: object, word: str, origin: str) -> bool:
     return value
 
 
-def _within(path: str, folder: Path | None) -> str:
-    return path if "://" in path or folder is None else str(folder / path)
-
-
 def _files(pattern: str, folder: Path | None, origin: str) -> list[str]:
-    path = _within(pattern, folder)
+    path = within(pattern, folder)
     if "://" in path:
         return [path]
     found = sorted(glob.glob(path)) if glob.has_magic(path) else [path]  # noqa: PTH207
@@ -147,4 +121,4 @@ def _files(pattern: str, folder: Path | None, origin: str) -> list[str]:
 def _design(name: str, folder: Path | None, origin: str) -> str:
     if name == "host":
         raise PlanError(f"found the design host in {origin}, which is another on each machine; write it into a TOML file")
-    return str(Path(_within(name, folder)).resolve()) if name.endswith(".toml") else name
+    return str(Path(within(name, folder)).resolve()) if name.endswith(".toml") else name

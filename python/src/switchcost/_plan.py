@@ -1,0 +1,44 @@
+"""What all plans are: TOML files with words of the command line."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .errors import PlanError
+
+
+def table_of(path: str | Path) -> tuple[dict[str, Any], str, Path]:
+    """The words of a file, its name, and the folder that paths in it are relative to."""
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PlanError(f"{path} cannot be read ({error.strerror}), need a plan in TOML") from None
+    except ValueError as error:
+        raise PlanError(f"{path} is no TOML: {error}") from None
+    return table, str(path), Path(path).resolve().parent
+
+
+def check_words(found: Iterable[str], known: Sequence[str], origin: str) -> None:
+    """Refuses a word that no plan of this kind has."""
+    for word in found:
+        if word not in known:
+            near = difflib.get_close_matches(word, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise PlanError(f"found {word!r} in {origin}, need one of {', '.join(known)}{hint}")
+
+
+def text(table: Mapping[str, Any], word: str, origin: str) -> str:
+    """The text that a word must have."""
+    value = table.get(word)
+    if not isinstance(value, str) or not value:
+        raise PlanError(f"found {value!r} for {word} in {origin}, need a text" if word in table else f"found no {word} in {origin}")
+    return value
+
+
+def within(path: str, folder: Path | None) -> str:
+    """A path as it is seen from elsewhere; an address of a store stays what it is."""
+    return path if "://" in path or folder is None else str(folder / path)
