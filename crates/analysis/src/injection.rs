@@ -1,4 +1,4 @@
-//! What a preemption costs a program, from runs of twins: by what the other task touches, and what of it is bringing data back.
+//! What a preemption costs a program, from runs of twins: by what the other task touches, and what of it cold caches cost.
 //!
 //! One run is one value: what the preempted twin used more than the other, in core cycles, over its preemptions. Core cycles are CPU
 //! time over the time that a chain of multiplications took meanwhile. What is told in nanoseconds is at the mean clock of all runs.

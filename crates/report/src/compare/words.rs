@@ -80,7 +80,7 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::WaitP99 => "wait p99",
         Quantity::Preemptions => "preemptions a second",
         Quantity::Preemption => "a preemption",
-        Quantity::PreemptionReload => "of it for data",
+        Quantity::PreemptionReload => "of it cold caches",
         Quantity::Total | Quantity::HandOff | Quantity::Overhead | Quantity::Involuntary | Quantity::Throttled => {
             quantity.name()
         }

@@ -53,14 +53,14 @@ fn touching(first: &FootprintFinding) -> String {
     }
 }
 
-/// `8.80 us for the switch and its timer, 1.70 us to bring its data back`.
+/// `8.80 us for the switch and its timer, 1.70 us for cold caches`.
 fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
     let direct = findings.direct()?.cost_ns.as_ref().ok().filter(|direct| is_cost(direct))?;
     let reload = first.reload_ns.as_ref()?.as_ref().ok()?;
     let data = if is_cost(reload) {
-        format!("{} to bring its data back", time(reload.estimate))
+        format!("{} for cold caches", time(reload.estimate))
     } else {
-        format!("and bringing its data back is {}", centre(reload))
+        format!("and what cold caches cost is {}", centre(reload))
     };
     Some(format!("{} for the switch and its timer, {data}", time(direct.estimate)))
 }
@@ -68,7 +68,7 @@ fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
 fn of_its_time(first: &FootprintFinding, cost: &Estimate) -> String {
     let of = |estimate: &Estimate| share(Some(estimate.estimate * USUAL_RATE / 1e9));
     match first.reload_ns.as_ref().and_then(|reload| reload.as_ref().ok()).filter(|reload| is_cost(reload)) {
-        Some(reload) => format!("{} of its time for the data, {} in all", of(reload), of(cost)),
+        Some(reload) => format!("{} of its time for cold caches, {} in all", of(reload), of(cost)),
         None => format!("{} of its time", of(cost)),
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let highest = findings.footprints.iter().filter_map(all).map(|cost| cost.high).reduce(f64::max)?;
     let scale = Scale::of(highest);
     let traces =
-        vec![curve(findings, scale, "a preemption", 0, all), curve(findings, scale, "of it for data", 1, data)];
+        vec![curve(findings, scale, "a preemption", 0, all), curve(findings, scale, "of it cold caches", 1, data)];
     let names: Vec<String> = findings.footprints.iter().map(|found| found.footprint_bytes.to_string()).collect();
     let layout = layout()
         .x_axis(list_axis("the other task touches", &names))
@@ -22,7 +22,7 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     Some(Figure {
         name: "preemption".to_owned(),
         title: "What a preemption costs".to_owned(),
-        caption: "By what the other task touches, with intervals of 90 %; of it for data: what it costs more than with nothing \
+        caption: "By what the other task touches, with intervals of 90 %; of it cold caches: what it costs more than with nothing \
                   touched, in the same passes."
             .to_owned(),
         drawing: Drawing::new(traces, layout),

@@ -59,7 +59,7 @@ struct FootprintView<'a> {
     hit: Option<f64>,
     /// A preemption.
     cost_ns: Option<&'a Estimate>,
-    /// What of it is more than with nothing touched; null of that one.
+    /// What of it is more than with nothing touched: cold caches, of the program and of the kernel's switch; null of that one.
     reload_ns: Option<&'a Estimate>,
     /// Of the program's time.
     share_at_usual_rate: Option<f64>,

@@ -16,8 +16,9 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.item(&what_ran(record, findings));
     page.item(&format!(
         "The switch and its timer is what a preemption costs when the other task touches nothing: the timer's interrupt, in a \
-         virtual machine the most of it, and two switches. To bring data back is what it costs more, at the same rate; every {} \
-         of its time the program was preempted: rarer, and it has more to lose.",
+         virtual machine the most of it, and two switches. Cold caches are what it costs more, at the same rate: the program's \
+         data and code come back, and the kernel's own for the switch, which a program without data pays, too. Every {} of \
+         its time the program was preempted: rarer, and it has more to lose.",
         time(record.header.plan.period_ns.0 as f64)
     ));
     page.item(&same_for_both(&record.header.plan));

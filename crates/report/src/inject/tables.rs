@@ -20,7 +20,7 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     let columns = [
         "other touches",
         "a preemption (interval)",
-        "of it for data (interval)",
+        "of it cold caches (interval)",
         "other runs for",
         "preemptions",
         "runs",

@@ -31,8 +31,8 @@ fn the_answer_comes_first_in_its_parts_and_on_one_screen() {
         "A preemption costs gzip ",
         " us when the other task touches 1 MiB (",
         " us for the switch and its timer, ",
-        " us to bring its data back. At 250 a second that is ",
-        " % of its time for the data, ",
+        " us for cold caches. At 250 a second that is ",
+        " % of its time for cold caches, ",
         " % in all.",
     ] {
         assert!(first.contains(part), "{part:?} in {first}");

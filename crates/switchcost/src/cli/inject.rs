@@ -53,8 +53,8 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
     period.ok_or_else(|| format!("need a time from {} to {}, such as 250us", PERIODS[0], PERIODS[1]))
 }
 
-/// Measures what one preemption costs a program that is not changed: the switch and its timer, and bringing back what the other task has
-/// displaced from the caches, with intervals. Every run is kept in a record.
+/// Measures what one preemption costs a program that is not changed: the switch and its timer, and what the other task has displaced
+/// from the caches, with intervals. Every run is kept in a record.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InjectArguments {
