@@ -23,7 +23,6 @@ mod orders;
 mod overhead;
 mod places;
 mod programs;
-mod sampling;
 mod shares;
 mod sums;
 mod tables;
@@ -43,5 +42,4 @@ pub use findings::{
 pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};
 pub use places::{EvictorFinding, PlaceFinding};
-pub use sampling::{Choice, SampleFinding, SampleQuantity, TooShort, choose_parts, over_parts};
 pub use trials::{TrialFinding, over_trials};

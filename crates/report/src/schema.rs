@@ -6,7 +6,7 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use crate::simulate::{at_once, orders, sample, trials};
+use crate::simulate::{at_once, orders, trials};
 use crate::{compare, inject, measure, observe, reproduce, simulate, trace};
 
 /// The schemas of all reports, each with its name and version as the reports have it.
@@ -21,7 +21,6 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         of::<trace::Checked<'_>>(trace::CHECK_SCHEMA),
         of::<simulate::json::ReportView<'_>>(simulate::SIMULATE_REPORT_SCHEMA),
         of::<trials::TrialsView<'_>>(simulate::SIMULATE_TRIALS_SCHEMA),
-        of::<sample::SampleView<'_>>(simulate::SIMULATE_SAMPLE_SCHEMA),
         of::<orders::OrdersView<'_>>(simulate::SIMULATE_ORDERS_SCHEMA),
         of::<at_once::View<'_>>(simulate::SIMULATE_AT_ONCE_SCHEMA),
         of::<reproduce::json::View<'_>>(reproduce::REPRODUCE_SCHEMA),

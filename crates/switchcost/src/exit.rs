@@ -208,12 +208,12 @@ pub(crate) enum Failure {
     )]
     LiveSchedule,
     #[error(
-        "failed to simulate a part: found --only-intervals, --sample or --warm-up with live, need a trace, which is read by its index; \
+        "failed to simulate a part: found --only-intervals or --warm-up with live, need a trace, which is read by its index; \
              write one with switchcost trace"
     )]
     LivePart,
     #[error(
-        "failed to simulate: found --warm-up without a part, need --only-intervals or --sample with it; leave it away for all of the trace"
+        "failed to simulate: found --warm-up without a part, need --only-intervals with it; leave it away for all of the trace"
     )]
     WarmUpOfNothing,
     #[error(
@@ -222,11 +222,6 @@ pub(crate) enum Failure {
         end = .to.map(|to| to.to_string()).unwrap_or_default()
     )]
     NoPart { path: PathBuf, from: u64, to: Option<u64>, instructions: u64 },
-    #[error(
-        "failed to sample {path}: found {found} instructions, need {needed} for enough parts that are long enough; simulate all of it, \
-             or choose a larger share"
-    )]
-    TooShort { path: PathBuf, found: u64, needed: u64 },
     #[error("failed to share the last level of {0}: {1}; choose a design such as mogul-2a, or plain-lru")]
     LastLevel(String, cachesim::NoLastLevel),
     #[error("failed to simulate: found {0} with live, need one number of instructions; write a trace to try several")]
@@ -337,7 +332,6 @@ impl Failure {
             | Failure::LivePart
             | Failure::WarmUpOfNothing
             | Failure::NoPart { .. }
-            | Failure::TooShort { .. }
             | Failure::LastLevel(..)
             | Failure::LiveQuantum(_)
             | Failure::QuantumTime(..)

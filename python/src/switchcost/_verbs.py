@@ -265,9 +265,7 @@ _SIMULATE: dict[str, Form] = {
     "quantum": "commas",
     "at_once": "value",
     "only_intervals": "value",
-    "sample": "value",
     "warm_up": "value",
-    "seed": "value",
     "design": "commas",
     "vary": "repeated",
     "in_full": "value",
@@ -295,9 +293,7 @@ def simulate(
     quantum: str | Sequence[str] = (),
     at_once: int | None = None,
     only_intervals: str | None = None,
-    sample: str | None = None,
     warm_up: int | None = None,
-    seed: int | None = None,
     design: str | Sequence[str] = (),
     vary: str | Sequence[str] = (),
     in_full: int | None = None,
@@ -331,11 +327,8 @@ def simulate(
             --quantum.
         only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may
             be left away. What comes before is not simulated, but for a warm-up.
-        sample: Of a trace: estimate misses and cycles from this share of it, in parts chosen by chance, with their
-            intervals: 5%.
-        warm_up: Instructions that are simulated before each part, and not counted; of those before them only the last use
-            of each line is [default: 1000000; with --sample, as many as a part has].
-        seed: Seed of the choice of parts [default: 1].
+        warm_up: Instructions that are simulated before the part, and not counted; of those before them only the last use of
+            each line is [default: 1000000].
         design: Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own
             caches [default: the four of Mogul and Borg 1990].
         vary: Make variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4; several times for all combinations.

@@ -16,7 +16,6 @@ mod notes;
 pub(crate) mod orders;
 mod origins;
 mod programs;
-pub(crate) mod sample;
 mod screen;
 mod trace;
 pub(crate) mod trials;
@@ -29,7 +28,6 @@ use crate::{Format, Style};
 
 pub use at_once::{AtOnce, SIMULATE_AT_ONCE_SCHEMA, render_at_once};
 pub use orders::{SIMULATE_ORDERS_SCHEMA, render_orders};
-pub use sample::{SIMULATE_SAMPLE_SCHEMA, Sample, render_sample};
 pub use trials::{SIMULATE_TRIALS_SCHEMA, render_trials};
 
 /// Name and version of the JSON form.

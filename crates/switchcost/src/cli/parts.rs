@@ -1,4 +1,4 @@
-//! `simulate`: which part of a trace, or how much of it.
+//! `simulate`: which part of a trace.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -39,49 +39,25 @@ impl Stretch {
     }
 }
 
-/// A share of a trace.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share(pub(crate) f64);
-
-impl FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || format!("found '{text}', need a share above 0 and up to 100 %, such as 5%");
-        let percent = text.trim().strip_suffix('%').ok_or_else(error)?;
-        let percent: f64 = percent.trim().parse().map_err(|_| error())?;
-        if percent > 0.0 && percent <= 100.0 { Ok(Share(percent / 100.0)) } else { Err(error()) }
-    }
-}
-
 /// What of a trace is simulated, where that is not all.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PartArguments {
     /// Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may be left away. What comes
     /// before is not simulated, but for a warm-up
-    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "at_once", "sample", "user_only"],
+    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) only_intervals: Option<Stretch>,
 
-    /// Of a trace: estimate misses and cycles from this share of it, in parts chosen by chance, with their intervals: 5%
-    #[arg(long, value_name = "SHARE", conflicts_with_all = ["schedule", "quantum", "at_once", "user_only", "record"],
-          help_heading = "What to simulate")]
-    pub(crate) sample: Option<Share>,
-
-    /// Instructions that are simulated before each part, and not counted; of those before them only the last use of each line is
-    /// [default: 1000000; with --sample, as many as a part has]
+    /// Instructions that are simulated before the part, and not counted; of those before them only the last use of each line is
+    /// [default: 1000000]
     #[arg(long, value_name = "INSTRUCTIONS", help_heading = "What to simulate")]
     pub(crate) warm_up: Option<u64>,
-
-    /// Seed of the choice of parts [default: 1]
-    #[arg(long, value_name = "NUMBER", requires = "sample", help_heading = "What to simulate")]
-    pub(crate) seed: Option<u64>,
 }
 
 impl PartArguments {
     /// Whether a part of a trace is asked for.
     pub(crate) fn is_given(&self) -> bool {
-        self.only_intervals.is_some() || self.sample.is_some() || self.warm_up.is_some()
+        self.only_intervals.is_some() || self.warm_up.is_some()
     }
 }
 
@@ -103,14 +79,5 @@ mod tests {
         let part = Stretch { from: 90, to: Some(120) };
         assert_eq!([100, 120].map(|instructions| part.within(instructions)), [None, Some(90..120)]);
         assert_eq!(Stretch { from: 100, to: None }.within(100), None);
-    }
-
-    #[test]
-    fn a_share_is_above_0_and_at_most_100_percent() {
-        let share = |text: &str| text.parse::<Share>().map(|share| share.0);
-        assert_eq!([share("5%"), share("0.5 %"), share("100%")], [Ok(0.05), Ok(0.005), Ok(1.0)]);
-        for wrong in ["0%", "-1%", "101%", "5", "NaN%", "%"] {
-            assert_eq!(share(wrong), Err(format!("found '{wrong}', need a share above 0 and up to 100 %, such as 5%")));
-        }
     }
 }

@@ -24,8 +24,6 @@ pub(crate) enum Printed {
     Simulate,
     /// By simulate of several traces
     SimulateTrials,
-    /// By simulate --sample
-    SimulateSample,
     /// By simulate with several orders
     SimulateOrders,
     /// By simulate --at-once

@@ -84,7 +84,6 @@ Examples:
   switchcost simulate two.sct --quantum 100000,400000,1600000     what would another quantum cost?
   switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
   switchcost simulate two.sct --design mogul-2a --at-once 100      a last level that two CPUs share at once
-  switchcost simulate long.sct --design zen4-epyc-9004 --sample 5%      misses and cycles, estimated from a twentieth
   switchcost simulate long.sct --only-intervals 100000000..200000000      a part of it
   switchcost simulate all.pti=on.sct all.pti=off.sct --design zen     several traces, each with a record
   switchcost simulate live --design zen --with 'sort big' -- grep -c x big
