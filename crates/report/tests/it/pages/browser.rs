@@ -82,15 +82,13 @@ fn launch(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> (String,
     (opened.elements, opened.log)
 }
 
-/// Opens a page, reads it as a reader with a mouse does, keeps a picture of each figure, and says what came of it.
-pub(crate) fn probe(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> Value {
+/// Opens a page, reads it as a reader with a mouse does, and says what came of it.
+pub(crate) fn probe(browser: &Browser, page: &str, name: &str) -> Value {
     assert!(page.contains("<head>") && page.contains("</body>"), "a page with a head and a body");
     let page = page.replacen("<head>", &format!("<head>{LISTEN}"), 1);
     let page = page.replacen("</body>", &format!("<script>{PROBE}</script></body>"), 1);
-    let (dom, log) = open(browser, &page, name, flags);
-    let outcome = outcome(&dom, &log);
-    keep_pictures(&outcome, name);
-    outcome
+    let (dom, log) = open(browser, &page, name, &[]);
+    outcome(&dom, &log)
 }
 
 /// What a script of ours wrote down on a page.
@@ -101,13 +99,4 @@ pub(crate) fn outcome(dom: &str, log: &str) -> Value {
     let text = rest.split("</pre>").next().unwrap_or_default();
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
     serde_json::from_str(&text).expect("JSON")
-}
-
-fn keep_pictures(outcome: &Value, name: &str) {
-    for (figure, of) in outcome["figures"].as_object().into_iter().flatten() {
-        let picture = of["png"].as_str().and_then(|url| url.strip_prefix("data:image/png;base64,")).unwrap_or_default();
-        let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, picture).expect("base64");
-        assert!(bytes.starts_with(b"\x89PNG"), "{figure} has no picture");
-        fs::write(artefacts(name).join(format!("{figure}.png")), bytes).expect("written");
-    }
 }

@@ -1,5 +1,5 @@
-//! What a browser makes of a page: a real one, without a screen. Pictures of all figures are kept in the target folder,
-//! below `tmp/pages`.
+//! What a browser makes of a page: a real one, without a screen. What it was given and said is kept in the target folder, below
+//! `tmp/pages`.
 
 mod browser;
 
@@ -98,24 +98,28 @@ fn assert_works(outcome: &Value, html: &Html) {
 }
 
 #[test]
-fn all_figures_of_a_measurement_are_drawn_answer_the_mouse_and_zoom() {
+fn all_figures_of_a_measurement_of_many_samples_are_drawn_answer_the_mouse_and_zoom() {
     let Some(browser) = browser::find() else { return };
-    let html = measured_page(2_000, "run.jsonl");
+    let html = measured_page(100_000, HARM);
     let kinds = ["mechanisms", "sizes-1", "latency", "accesses-1", "strides-1", "rings", "pairs-", "samples"];
     for kind in kinds {
         assert!(html.figures.iter().any(|id| id.contains(kind)), "{kind} is not among {:?}", html.figures);
     }
-    let outcome = browser::probe(&browser, &html.page, "measured", &[]);
+    let outcome = browser::probe(&browser, &html.page, "measured");
     assert_works(&outcome, &html);
     let tooltip = outcome["figures"]["figure-r1-latency"]["tooltip"].as_str().unwrap_or_default();
     assert_eq!(tooltip, "1 MiB: 22.0 ns", "the tooltip says what the table says");
+    assert!(outcome["figures"]["figure-r1-samples"]["canvases"].as_u64().unwrap_or(0) > 0, "by the graphics processor");
+    assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
+    let later: Vec<&str> = outcome["notYetDrawn"].as_array().expect("ids").iter().filter_map(Value::as_str).collect();
+    assert!(later.contains(&"figure-r1-samples") && !later.contains(&"figure-r1-mechanisms"), "{later:?}");
 }
 
 #[test]
 fn all_figures_of_a_simulation_are_drawn_and_hostile_names_stay_text() {
     let Some(browser) = browser::find() else { return };
     let html = simulated_page();
-    let outcome = browser::probe(&browser, &html.page, "simulated", &[]);
+    let outcome = browser::probe(&browser, &html.page, "simulated");
     assert_works(&outcome, &html);
     assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
     let texts = outcome["figures"]["figure-r1-evictions-1"]["text"].as_array().expect("texts");
@@ -128,7 +132,7 @@ fn all_figures_of_a_simulation_are_drawn_and_hostile_names_stay_text() {
 fn all_figures_of_an_observation_are_drawn_and_hostile_names_stay_text() {
     let Some(browser) = browser::find() else { return };
     let html = observed_page();
-    let outcome = browser::probe(&browser, &html.page, "observed", &[]);
+    let outcome = browser::probe(&browser, &html.page, "observed");
     assert_works(&outcome, &html);
     assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
     for figure in ["figure-r1-costs", "figure-r1-kept-waiting"] {
@@ -144,7 +148,7 @@ fn both_sides_of_a_comparison_are_drawn_and_hostile_names_stay_text() {
     let names = [[HARM.to_owned()], ["new.jsonl".to_owned()]];
     let request = Request { base: &names[0], new: &names[1], fail_above: None };
     let html = render_comparison(&compared::comparison(HARM, MARKUP), &request);
-    let outcome = browser::probe(&browser, &html.page, "compared", &[]);
+    let outcome = browser::probe(&browser, &html.page, "compared");
     assert_works(&outcome, &html);
     assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
     let tooltip = outcome["figures"]["figure-c1-sizes-1"]["tooltip"].as_str().unwrap_or_default();
@@ -161,36 +165,8 @@ fn both_sides_of_simulations_are_drawn() {
     let names = [["a.parquet".to_owned()], ["b.parquet".to_owned()]];
     let html = render_comparison(&comparison, &Request { base: &names[0], new: &names[1], fail_above: None });
     assert!(html.figures.len() >= 3, "{:?}", html.figures);
-    let outcome = browser::probe(&browser, &html.page, "compared-simulations", &[]);
+    let outcome = browser::probe(&browser, &html.page, "compared-simulations");
     assert_works(&outcome, &html);
-}
-
-#[test]
-fn a_hundred_thousand_samples_are_drawn() {
-    let Some(browser) = browser::find() else { return };
-    let html = measured_page(100_000, HARM);
-    let outcome = browser::probe(&browser, &html.page, "many-samples", &[]);
-    assert_works(&outcome, &html);
-    assert!(outcome["figures"]["figure-r1-samples"]["canvases"].as_u64().unwrap_or(0) > 0, "by the graphics processor");
-    assert_eq!(outcome["harmed"], Value::Null);
-    let later: Vec<&str> = outcome["notYetDrawn"].as_array().expect("ids").iter().filter_map(Value::as_str).collect();
-    assert!(later.contains(&"figure-r1-samples") && !later.contains(&"figure-r1-mechanisms"), "{later:?}");
-    eprintln!("opened after {} ms of the page's own clock", outcome["firstDrawnMs"]);
-}
-
-#[test]
-fn a_page_follows_the_readers_wish_for_dark_or_light() {
-    let Some(browser) = browser::find() else { return };
-    let html = measured_page(10, "run.jsonl");
-    let look = |name, flag: &str| {
-        let outcome = browser::probe(&browser, &html.page, name, &[flag]);
-        (outcome["background"].clone(), outcome["ink"].clone())
-    };
-    // The names of Blink: 0 is dark, 1 is light.
-    let dark = look("dark", "--blink-settings=preferredColorScheme=0");
-    let light = look("light", "--blink-settings=preferredColorScheme=1");
-    assert_eq!(dark, ("rgb(18, 18, 18)".into(), "rgb(230, 230, 230)".into()));
-    assert_eq!(light, ("rgb(255, 255, 255)".into(), "rgb(27, 27, 27)".into()));
 }
 
 /// To be looked at: one kind wide, one narrow, one dark. What is asserted of narrow and dark pages stands in tests of their own.
@@ -211,13 +187,11 @@ fn pictures_of_pages_are_kept() {
 
 /// As a printer gets it: all figures are drawn, and tables are whole.
 #[test]
-fn pages_are_printed_whole() {
+fn a_page_is_printed_whole() {
     let Some(browser) = browser::find() else { return };
-    for (kind, html) in one_of_each_kind().into_iter().take(2) {
-        let paper = browser::paper(&browser, &html.page, &format!("print-{kind}"));
-        let bytes = std::fs::read(&paper).unwrap_or_else(|error| panic!("{}: {error}", paper.display()));
-        assert!(bytes.starts_with(b"%PDF") && bytes.len() > 50_000, "{} is empty", paper.display());
-    }
+    let paper = browser::paper(&browser, &measured_page(200, "run.jsonl").page, "print");
+    let bytes = std::fs::read(&paper).unwrap_or_else(|error| panic!("{}: {error}", paper.display()));
+    assert!(bytes.starts_with(b"%PDF") && bytes.len() > 50_000, "{} is empty", paper.display());
 }
 
 /// On a telephone, in a frame as wide as one: nothing but tables, in their own boxes, goes on sideways.
@@ -247,9 +221,9 @@ fn a_narrow_page_is_no_wider_than_its_window() {
     }
 }
 
-/// Contrast, names, landmarks, headings, in light and dark: what axe-core finds wrong, with all figures drawn.
+/// Contrast, names, landmarks, headings: what axe-core finds wrong, with all figures drawn; and that colours follow the reader's wish.
 #[test]
-fn axe_finds_nothing_that_keeps_a_reader_out() {
+fn axe_finds_nothing_that_keeps_a_reader_out_in_the_dark_or_in_the_light() {
     let Some(browser) = browser::find() else { return };
     let Some(axe) = browser::axe() else { return };
     let axe = axe.replace("</script", "<\\/script");
@@ -259,18 +233,22 @@ fn axe_finds_nothing_that_keeps_a_reader_out() {
         while (!drawings.every((drawing) => drawing.querySelector('.modebar-btn[tabindex]')))\
           await new Promise((done) => setTimeout(done, 50));\
         const found = await axe.run(document, { resultTypes: ['violations'] });\
+        const colours = [getComputedStyle(document.body).backgroundColor,\
+          getComputedStyle(document.querySelector('.main-svg .xtitle, .main-svg .xtick text')).fill];\
         const pre = document.createElement('pre'); pre.id = 'outcome';\
-        pre.textContent = JSON.stringify(found.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html));\
+        pre.textContent = JSON.stringify([colours, found.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html)]);\
         document.body.replaceChildren(pre); });</script>";
-    // 0 is dark, 1 is light: colours are the same on all kinds of pages, and one is looked at in both.
-    let schemes: [&[&str]; 3] = [&["0", "1"], &["0"], &["1"]];
+    // The names of Blink: 0 is dark, 1 is light. Colours are the same on all kinds of pages, and one is looked at in both.
+    let (dark, light) =
+        (("0", ["rgb(18, 18, 18)", "rgb(230, 230, 230)"]), ("1", ["rgb(255, 255, 255)", "rgb(27, 27, 27)"]));
+    let schemes = [vec![dark, light], vec![dark], vec![light]];
     for ((kind, html), schemes) in one_of_each_kind().into_iter().zip(schemes) {
-        for scheme in schemes {
+        for (scheme, colours) in schemes {
             let page = html.page.replacen("</body>", &format!("<script>{axe}</script>{look}</body>"), 1);
             let flag = format!("--blink-settings=preferredColorScheme={scheme}");
             let flags = [flag.as_str(), "--virtual-time-budget=120000"];
             let (dom, log) = browser::open(&browser, &page, &format!("axe-{kind}-{scheme}"), &flags);
-            assert_eq!(browser::outcome(&dom, &log), serde_json::json!([]), "{kind}, scheme {scheme}");
+            assert_eq!(browser::outcome(&dom, &log), serde_json::json!([colours, []]), "{kind}, scheme {scheme}");
         }
     }
 }
@@ -362,7 +340,7 @@ fn all_figures_of_a_paper_are_drawn_and_hostile_words_stay_text() {
     let Some(browser) = browser::find() else { return };
     let html = reproduced_page();
     assert_eq!(html.figures.len(), 3);
-    let outcome = browser::probe(&browser, &html.page, "reproduced", &[]);
+    let outcome = browser::probe(&browser, &html.page, "reproduced");
     assert_works(&outcome, &html);
     assert_eq!(outcome["harmed"], Value::Null, "no word of a record was run");
 }

@@ -92,14 +92,11 @@
     const figure = { marks: gd.querySelectorAll(marks).length, canvases: gd.querySelectorAll(".gl-container canvas").length };
     const drag = gd.querySelector(".nsewdrag");
     figure.text = [...gd.querySelectorAll(".main-svg text")].map((text) => text.textContent);
-    figure.png = await Plotly.toImage(gd, { format: "png", width: 1100, height: 500 });
     figure.tooltip = drag ? await hover(gd, drag) : await tile(gd);
     figure.zoomed = drag ? await zoom(gd, drag) : null;
     figure.zoomedByKey = drag ? await press(gd, "Zoom in") : null;
     outcome.figures[gd.id] = figure;
   }
-  outcome.background = getComputedStyle(document.body).backgroundColor;
-  outcome.ink = getComputedStyle(document.querySelector(".main-svg .xtitle, .main-svg .xtick text") || document.body).fill;
   outcome.foreign = document.querySelectorAll("img, body iframe, object, embed, script[src], link, .main-svg a, .main-svg image[href^=http]").length;
   outcome.harmed = window.harmed || null;
   const pre = document.createElement("pre");
