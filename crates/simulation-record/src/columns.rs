@@ -160,7 +160,7 @@ pub(crate) fn schema() -> parquet::errors::Result<TypePtr> {
 impl Column {
     fn field(&self) -> parquet::errors::Result<TypePtr> {
         let unsigned = |bits: u8| {
-            let logical = LogicalType::Integer { bit_width: bits.cast_signed(), is_signed: false };
+            let logical = LogicalType::integer(bits.cast_signed(), false);
             (Some(logical), if bits == 64 { Physical::INT64 } else { Physical::INT32 })
         };
         let (logical, physical) = match self.content {

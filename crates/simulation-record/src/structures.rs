@@ -23,7 +23,7 @@ pub(crate) const CHILDREN: &[i16] = &[2, 5];
 
 const SCHEMA_ELEMENT: Shape = &[I32, I32, I32, Binary, I32, I32, I32, I32, I32, Struct(LOGICAL_TYPE)];
 
-/// Texts and integers, of the eighteen types.
+/// Texts and integers, of the nineteen types.
 const LOGICAL_TYPE: Shape = &[
     Struct(&[]),
     Unused,
@@ -35,6 +35,7 @@ const LOGICAL_TYPE: Shape = &[
     Unused,
     Unused,
     Struct(&[Byte, Boolean]),
+    Unused,
     Unused,
     Unused,
     Unused,
@@ -69,7 +70,7 @@ const COLUMN_META_DATA: Shape = &[
     Unused,
 ];
 
-const STATISTICS: Shape = &[Binary, Binary, I64, I64, Binary, Binary, Boolean, Boolean];
+const STATISTICS: Shape = &[Binary, Binary, I64, I64, Binary, Binary, Boolean, Boolean, Unused];
 
 const KEY_VALUE: Shape = &[Binary, Binary];
 
