@@ -127,18 +127,18 @@ fn allowed_codes(command: &[String]) -> &'static [i32] {
     }
 }
 
-/// Whether a page measures, which needs the machine for itself.
+/// Whether a page measures.
 fn measures(page: &str) -> bool {
     examples(page).iter().any(|example| example.command[0] == "measure")
 }
 
 /// Runs the commands of all pages that measure, or of all others, each page in a place of its own.
-pub(crate) fn run_pages(that_measure: bool, place: impl Fn() -> Place) {
+fn run_pages(that_measure: bool) {
     let mut wrong = Vec::new();
     for page in pages() {
         let text = fs::read_to_string(&page).expect("a page");
         if measures(&text) == that_measure {
-            wrong.extend(run_page(&page, &text, &place()));
+            wrong.extend(run_page(&page, &text, &Place::new()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
@@ -170,10 +170,14 @@ fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
     wrong
 }
 
-/// Those that measure are run in `alone/guide.rs`.
+#[test]
+fn every_command_of_a_page_that_measures_runs_and_prints_the_tables_that_the_page_shows() {
+    run_pages(true);
+}
+
 #[test]
 fn every_other_command_runs_and_prints_the_tables_that_the_page_shows() {
-    run_pages(false, Place::new);
+    run_pages(false);
 }
 
 #[test]

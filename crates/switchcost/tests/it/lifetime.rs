@@ -16,7 +16,7 @@ fn start(place: &Place) -> Child {
 /// The same, with signals settled as `env` does it, and left when its record has begun.
 fn begin(place: &Place, settled: &[&str]) -> Child {
     let record = place.record();
-    let long = ["measure", "--mechanism", "pipe", "--size", "1MiB", "--budget", "60s", "--precision", "0.1%"];
+    let long = ["measure", "--mechanism", "pipe", "--size", "64KiB", "--budget", "60s", "--precision", "0.1%"];
     let child = place
         .command_with_signals(settled, &[&long[..], &["--no-counters", "--record", &record]].concat())
         .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
 //! The main job on the real machine: what it prints, what it keeps, what it selects.
 
-use crate::common::{Place, allowed_cpus, is_disturbed};
+use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, number};
 
 #[test]
 fn report_prints_again_exactly_what_measure_printed() {
@@ -127,4 +127,92 @@ fn noise_is_made_on_request_and_stands_in_the_record() {
     let ran = place.measure(&["--mechanism", "pipe", "--noise", "1000"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("found no way to make noise on CPU 1000"), "{}", ran.stderr);
+}
+
+/// Mechanisms that switch without the kernel.
+const USER_SPACE: [&str; 5] = ["fiber", "ucontext", "green", "green-preempt", "async"];
+
+#[test]
+fn every_mechanism_is_measured_or_says_why_not() {
+    let place = Place::new();
+    let mechanisms = "pipe,eventfd,futex,mutex-condvar,mutex-condvar-unlocked,socketpair,tcp,posix-sem,posix-mq,signal,\
+                      yield,fiber,ucontext,green,green-preempt,async,preempt";
+    let arguments = ["--mechanism", mechanisms, "--between", "process,thread", "--format", "json"];
+    let json = place.measure_within("6", &arguments).json();
+    let results = json["results"].as_array().expect("results");
+    assert_eq!(results.len(), 12 * 2 + 5);
+    let mut measured = 0;
+    for result in results {
+        let name = format!("{} between {}", result["mechanism"], result["between"]);
+        let is_in_user_space = USER_SPACE.contains(&result["mechanism"].as_str().expect("a name"));
+        match result["status"].as_str() {
+            Some("measured" | "suspect") => {
+                let [low, estimate, high] = ["low", "estimate", "high"].map(|part| number(&result["direct_ns"][part]));
+                // Neighbours may hide a cheap switch. Then the result has to say so itself.
+                let is_hidden = has_flag(result, "not-distinguishable-from-0") && low <= 0.0 && 0.0 <= high;
+                // A switch in the kernel takes hundreds of nanoseconds and more, one in user space less than a system call
+                // or two; ten times that is room for any machine and its neighbours.
+                let most = if is_in_user_space { 20_000.0 } else { 200_000.0 };
+                let least = if is_in_user_space { 0.0 } else { 100.0 };
+                assert!(least < estimate && estimate < most || is_hidden, "{name}: {result}");
+                measured += usize::from(!is_hidden);
+            }
+            Some("not-measured") => {
+                assert!(result["direct_ns"].is_null(), "{name}: no number where there is no measurement");
+                let why = result["why"].as_str().unwrap_or_default();
+                assert!(is_disturbed(result) || has_flag(result, "switch-count"), "{name}: {why}");
+                eprintln!("skipped: {name}: {why}");
+            }
+            other => panic!("{name}: status {other:?}"),
+        }
+    }
+    if 2 * measured < results.len() {
+        eprintln!("skipped: a neighbour left {measured} of {} numbers", results.len());
+    }
+}
+
+/// 512 KiB fit the second level of most machines once and not twice: whoever takes turns loses them to the other, and whoever has a
+/// core of his own keeps them there. Which loses more is up to the machine, and must follow from the numbers that are shown.
+#[test]
+fn a_cache_is_shared_in_turn_and_at_once() {
+    let place = Place::new();
+    let arguments = ["--placement", "pair", "--concurrent", "--size", "512KiB"];
+    let probe =
+        place.run(&[&["measure", "--budget", "8s", "--no-counters", "--format", "json"], &arguments[..]].concat());
+    if probe.code != 0 && probe.code != 3 {
+        assert!(
+            probe.stderr.contains("share a cache") || probe.stderr.contains("need two for --placement"),
+            "{}",
+            probe.stderr
+        );
+        eprintln!("skipped: no two CPUs that share a cache");
+        return;
+    }
+    let json = probe.json();
+    let found = json["shared_cache"].as_array().expect("a list");
+    let sizes: Vec<_> = found.iter().map(|one| one["working_set"]["size_bytes"].as_u64()).collect();
+    assert_eq!(sizes, [Some(4 << 10), Some(512 << 10)], "the control is measured without being asked for");
+    for one in found {
+        let difference = &one["in_turn_less_at_once_ns"];
+        let end = |which: &str| difference[which].as_f64().unwrap_or(f64::NAN);
+        let told = (end("low") > 0.0, end("high") < 0.0);
+        let expected = match (difference.is_null(), told) {
+            (false, (true, _)) => "in-turn",
+            (false, (_, true)) => "at-once",
+            _ => "not-told",
+        };
+        assert_eq!(one["loses_more"], expected, "{one}");
+        assert_eq!(difference.is_null(), one["why"].is_string(), "{one}");
+    }
+    for result in json["results"].as_array().expect("results").iter().filter(|r| r["mechanism"] == "concurrent") {
+        assert_eq!(result["cpus"].as_array().map(Vec::len), Some(2), "{result}");
+        if result["status"] == "not-measured" {
+            eprintln!("skipped: {}", result["why"]);
+            continue;
+        }
+        // At 100 GB/s and 100 MB/s.
+        let (walk, size) = (number(&result["walk_ns"]["estimate"]), number(&result["size_bytes"]));
+        assert!(size / 100.0 < walk && walk < size * 10.0, "{result}");
+        assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+    }
 }

@@ -2,7 +2,6 @@
 //! folder, and runs them before it runs programs beside each other.
 
 mod compare;
-mod guide;
 mod honesty;
 mod measure;
 mod observe;
