@@ -79,7 +79,7 @@ fn sound(commands: &[Command], options: Options, stop: &AtomicBool) -> Summary {
 #[test]
 fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
     for order in ORDERS {
-        let summary = in_time(|stop| sound(&[many_threads(600)], Options { order, ..options() }, stop));
+        let summary = in_time(|stop| sound(&[many_threads(510)], Options { order, ..options() }, stop));
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
         assert!(summary.statuses[0].is_some_and(|status| status.success()), "{order:?}: {summary:?}");
         assert_eq!(summary.warnings, Vec::<String>::new());

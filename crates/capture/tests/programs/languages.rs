@@ -13,15 +13,19 @@ fn output() -> PathBuf {
     scratch().join("said")
 }
 
-/// What a shell command writes, alone and traced in both orders.
-fn says_the_same(name: &str, command: &str) {
+fn both() -> [Order; 2] {
+    [Order::default(), Order::AsRun]
+}
+
+/// What a shell command writes, alone and traced in these orders.
+fn says_the_same(name: &str, command: &str, orders: &[Order]) {
     let file = output().with_extension(name);
     let script = format!("({command}) > {}", file.display());
     let said = || std::fs::read_to_string(&file).unwrap_or_default();
     let alone = Process::new("sh").args(["-c", &script]).status().expect("sh runs");
     let expected = said();
     assert!(alone.success() && !expected.is_empty(), "{name} by itself: {alone}");
-    for order in [Order::default(), Order::AsRun] {
+    for &order in orders {
         let _ = std::fs::remove_file(&file);
         let options = Options { order, ..options() };
         let (summary, _) = recorded(&[Command::new(["sh", "-c", &script])], options, &AtomicBool::new(false));
@@ -105,34 +109,38 @@ fn rust() -> String {
 }
 
 #[test]
-fn programs_in_rust_and_python_say_the_same_as_alone_in_both_orders() {
-    says_the_same("rust", &rust());
-    says_the_same("python", &format!("python3 -I -S {}", written("threads.py", PYTHON).display()));
+fn programs_in_rust_and_python_say_the_same_as_alone() {
+    says_the_same("rust", &rust(), &both());
+    says_the_same("python", &format!("python3 -I -S {}", written("threads.py", PYTHON).display()), &[Order::AsRun]);
 }
 
 #[test]
 #[ignore = "some runtimes take minutes: cargo test --test programs -- --ignored"]
 fn ten_programs_in_seven_languages_say_the_same_as_alone_in_both_orders() {
     let inputs = "/etc/services /etc/protocols /etc/passwd";
-    says_the_same("gzip", &format!("cat {inputs} | gzip -c | gzip -dc | cksum"));
-    says_the_same("sort", "sort --parallel=2 -S 1M /etc/passwd | uniq -c");
-    says_the_same("awk", &format!("cat {inputs} | awk -F: '{{ n[$1]++ }} END {{ print length(n) }}'"));
-    says_the_same("tar", "tar -C /etc -cf - passwd group | tar -tf -");
-    says_the_same("rust", &rust());
-    says_the_same("python", &format!("python3 {}", written("threads.py", PYTHON).display()));
-    says_the_same("bash", "bash -c 'f() { echo $(( $1 * 2 )); }; for i in 1 2 3; do f $i | sed s/^/x/; done; wait'");
+    says_the_same("gzip", &format!("cat {inputs} | gzip -c | gzip -dc | cksum"), &both());
+    says_the_same("sort", "sort --parallel=2 -S 1M /etc/passwd | uniq -c", &both());
+    says_the_same("awk", &format!("cat {inputs} | awk -F: '{{ n[$1]++ }} END {{ print length(n) }}'"), &both());
+    says_the_same("tar", "tar -C /etc -cf - passwd group | tar -tf -", &both());
+    says_the_same("rust", &rust(), &both());
+    says_the_same("python", &format!("python3 {}", written("threads.py", PYTHON).display()), &both());
+    says_the_same(
+        "bash",
+        "bash -c 'f() { echo $(( $1 * 2 )); }; for i in 1 2 3; do f $i | sed s/^/x/; done; wait'",
+        &both(),
+    );
     let (go, node) = (written("sums.go", GO), written("sums.js", NODE));
     let folder = go.parent().expect("a folder");
     written("Sums.java", JAVA);
     if is_there("go") {
         made("go", &["build", "-o", "sums", "sums.go"], folder);
-        says_the_same("go", &go.with_extension("").display().to_string());
+        says_the_same("go", &go.with_extension("").display().to_string(), &both());
     }
     if is_there("javac") {
         made("javac", &["Sums.java"], folder);
-        says_the_same("java", &format!("java -cp {} Sums", folder.display()));
+        says_the_same("java", &format!("java -cp {} Sums", folder.display()), &both());
     }
     if is_there("node") {
-        says_the_same("node", &format!("node {}", node.display()));
+        says_the_same("node", &format!("node {}", node.display()), &both());
     }
 }
