@@ -146,6 +146,8 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
 fn programs_without_end_are_ended_after_so_many_switches() {
     let Some(mut system) = system() else { return };
     system.stop_after_switches = Some(40);
+    // A guest that boots waits for fractions of seconds of its own time, in which it executes fewer instructions then.
+    system.halvings = 2;
     system.append = Some("mitigations=auto preempt=sometimes".to_owned());
     system.files = vec!["/bin/true".into()];
     let folder = tempfile::tempdir().expect("a folder");
@@ -189,6 +191,7 @@ fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
         .filter_map(|mark| if let Mark::Exec { name, .. } = mark { Some(name) } else { None })
         .collect();
     assert_eq!(names, [b"true", b"true"]);
+    system.halvings = 2;
     let error = try_to_record(&[Command::new(["/bin/true"])], &system).expect_err("it never stops itself");
     assert!(error.contains("ended before it had stopped itself"), "{error}");
 }

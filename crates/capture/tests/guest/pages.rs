@@ -155,7 +155,6 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     let commands = [Command::new([compile(folder.path()).as_os_str()])];
     // With less than 512 MiB Linux has no large pages for programs; with 3.5 GiB or more it has memory behind a gap, and uses that first.
     system.memory = Some(units::Bytes(4 << 30));
-    // A guest that boots waits for fractions of seconds of its own time, in which it executes fewer instructions then.
     system.halvings = 4;
     let (_, plain) = record(&commands, &system);
     system.has_pages = true;
