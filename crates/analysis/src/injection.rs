@@ -1,21 +1,24 @@
-//! What a preemption costs a program, from runs of twins: by what the other task touches, and what of it cold caches cost.
+//! What a preemption costs a program, from runs of twins or phases of a service: by what the other task touches, and what of it cold caches
+//! cost.
 //!
 //! One run is one value: what the preempted twin used more than the other, in core cycles, over its preemptions. Core cycles are CPU
 //! time over the time that a chain of multiplications took meanwhile. What is told in nanoseconds is at the mean clock of all runs.
 
 mod power;
+mod service;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use ::injection::{Injection, Plan, Run, TwinRun};
-use record::CoreClock;
+use record::{Cache, CoreClock};
 use units::Bytes;
 
 use crate::estimate::estimate;
 use crate::findings::Estimate;
 use crate::order_statistics::median;
 
-pub use power::{Power, power};
+pub use power::{Power, half_width_ns, power};
+pub use service::ServiceFindings;
 
 /// Of every interval.
 const CONFIDENCE: f64 = 0.9;
@@ -39,6 +42,8 @@ pub struct Findings {
     pub headline: usize,
     /// Preemptions a second of CPU time of the program.
     pub per_second: f64,
+    /// Of a service, of which cold caches alone are found.
+    pub service: Option<ServiceFindings>,
 }
 
 impl Findings {
@@ -58,7 +63,7 @@ impl Findings {
 pub struct FootprintFinding {
     /// What it touches.
     pub footprint_bytes: Bytes,
-    /// Runs.
+    /// Runs, or groups of phases.
     pub runs: usize,
     /// Preemptions in all of them.
     pub preemptions: u64,
@@ -72,8 +77,22 @@ pub struct FootprintFinding {
     pub reload_ns: Option<Result<Estimate, String>>,
 }
 
+impl FootprintFinding {
+    /// Whether there is a cost.
+    pub fn is_measured(&self) -> bool {
+        self.cost_ns.is_ok() || matches!(self.reload_ns, Some(Ok(_)))
+    }
+}
+
 /// Analyses a record.
 pub fn analyse(record: &Injection) -> Findings {
+    match &record.header.service {
+        Some(service) => service::analyse(record, service),
+        None => of_twins(record),
+    }
+}
+
+fn of_twins(record: &Injection) -> Findings {
     let plan = &record.header.plan;
     let chain_ns = mean_chain_ns(&record.runs);
     let footprints =
@@ -82,8 +101,9 @@ pub fn analyse(record: &Injection) -> Findings {
         cpu_ns: mean(record.runs.iter().map(|run| run.undisturbed().cpu_ns.0 as f64)),
         core_hertz: hertz(&record.header.core_clock, chain_ns),
         footprints,
-        headline: headline(record),
+        headline: headline(&plan.footprints_bytes, &record.header.host.caches),
         per_second: 1e9 / plan.period_ns.0.max(1) as f64,
+        service: None,
     }
 }
 
@@ -167,9 +187,9 @@ fn reloads(runs: &[Run], place: usize, chain_ns: Option<f64>) -> Vec<f64> {
     blocks.filter_map(|block| Some(of(place, block)? - of(0, block)?)).collect()
 }
 
-fn headline(record: &Injection) -> usize {
-    let footprints = &record.header.plan.footprints_bytes;
-    let second = record.header.host.caches.iter().find(|cache| cache.level == 2).map(|cache| cache.size_bytes);
+/// Which of these is told first: the largest that fits into the second level, else the largest of all.
+pub fn headline(footprints: &[Bytes], caches: &[Cache]) -> usize {
+    let second = caches.iter().find(|cache| cache.level == 2).map(|cache| cache.size_bytes);
     let fits = |size: &Bytes| second.is_none_or(|second| *size <= second);
     let largest = footprints.iter().rposition(|size| fits(size) && size.0 > 0);
     largest.unwrap_or(footprints.len().saturating_sub(1))

@@ -30,6 +30,8 @@ pub(crate) struct Campaign {
     pub(crate) seed: u64,
     /// Part of the names of trials that are wanted.
     pub(crate) matching: String,
+    /// How often all of them are drawn.
+    pub(crate) times: u32,
     pub(crate) at_once: usize,
 }
 
@@ -52,7 +54,10 @@ impl Campaign {
     /// Attacks until then.
     pub(crate) fn attack(&self, kind: &dyn Kind, until: Instant) -> Result<Count, String> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        let mut names = kind.draw(&Place::new(&self.program)?, &self.matching, &mut random);
+        let place = Place::new(&self.program)?;
+        let mut names: Vec<String> =
+            (0..self.times).flat_map(|_| kind.draw(&place, &self.matching, &mut random)).collect();
+        drop(place);
         names.retain(|name| name.contains(&self.matching));
         names.shuffle(&mut random);
         let (names, count) = (Mutex::new(names), Mutex::new(Count { kind: kind.name(), ..Count::default() }));

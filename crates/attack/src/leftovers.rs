@@ -53,6 +53,11 @@ pub(crate) fn kill(processes: &[i32]) {
     }
 }
 
+/// Whether it runs or waits at this moment is its own affair; whether it is stopped is not.
+fn awake_or_not(state: &str) -> String {
+    if state.starts_with(['R', 'S', 'D']) { "at work".to_owned() } else { state.to_owned() }
+}
+
 /// How a process that has nothing to do with it is found: none of this may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
@@ -76,7 +81,7 @@ impl Condition {
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let policy_and_priority = [15, 16, 38].iter().filter_map(|&at| fields.get(at)).map(|field| (*field).to_owned());
         Ok(Condition {
-            state: field("State:"),
+            state: awake_or_not(&field("State:")),
             tracer: field("TracerPid:"),
             cpus: field("Cpus_allowed:"),
             groups: read("cgroup")?,

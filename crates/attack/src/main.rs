@@ -66,6 +66,10 @@ struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
 
+    /// Try all of it so many times, at other moments each time
+    #[arg(long, default_value_t = 1)]
+    times: u32,
+
     /// How long it may take: each kind gets its share, and what another leaves of its own
     #[arg(long, default_value_t = 900)]
     seconds: u64,
@@ -101,7 +105,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<usize, String> {
     let program = arguments.program.map_or_else(beside_this_one, Ok)?;
     let seed = arguments.seed.unwrap_or_else(campaign::time_of_day);
-    let campaign = Campaign { program, seed, matching: arguments.matching, at_once: AT_ONCE };
+    let campaign = Campaign { program, seed, matching: arguments.matching, times: arguments.times, at_once: AT_ONCE };
     if let Some(name) = &arguments.trial {
         return repeat(&campaign, name);
     }

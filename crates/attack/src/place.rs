@@ -1,4 +1,4 @@
-//! A folder with inputs and room for results, and a process that only sleeps beside them.
+//! A folder with inputs and room for results, and a process beside them that sleeps for most of its time.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,6 +15,10 @@ use crate::verb::{Whole, repository};
 
 /// All that runs in a place has this in its environment, with the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
+
+/// A server that has next to nothing to do: a twentieth of a CPU, and a word each hundredth of a second.
+const BYSTANDER: &str =
+    "for (;;) { $i = 0; $i++ while $i < 15000; syswrite(STDOUT, 'x'); select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.
 const EMPTIED: [&str; 5] = ["made", "tmp", "state", "home", "scratch"];
@@ -33,7 +37,7 @@ impl Place {
         let folder = tempfile::Builder::new().prefix("attack-").tempdir().map_err(told)?;
         // It does not outlive the thread that made this.
         let bystander = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "sleep", "100000"])
+            .args(["--pdeathsig", "KILL", "perl", "-e", BYSTANDER])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
@@ -63,7 +67,7 @@ impl Place {
         marked(&format!("{MARK}={}", self.folder().display()))
     }
 
-    /// How the process that only sleeps is to be found.
+    /// How the process that has nothing to do with it is to be found.
     pub(crate) fn bystander(&self) -> Result<Condition, String> {
         Condition::of(self.bystander.id())
     }

@@ -15,6 +15,7 @@ use units::{CpuId, Nanos, Ticks};
 use crate::clock::{Clock, monotonic, speed_probe};
 use crate::control::current_cpu;
 use crate::facts::interrupts;
+pub(crate) use tasks::parse_switches;
 pub use tasks::{TaskId, TaskWitness};
 
 /// /proc/interrupts of a machine with hundreds of CPUs and interrupts.
@@ -125,7 +126,7 @@ impl Witness {
     }
 }
 
-fn read_text<'a>(file: Option<&File>, buffer: &'a mut [u8]) -> Option<&'a str> {
+pub(crate) fn read_text<'a>(file: Option<&File>, buffer: &'a mut [u8]) -> Option<&'a str> {
     let length = read_at_start(file?, buffer).ok()?;
     std::str::from_utf8(&buffer[..length]).ok()
 }

@@ -10,6 +10,7 @@ mod known_answer;
 mod share;
 pub(crate) mod source;
 mod switches;
+mod work;
 pub(crate) mod workloads;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub(crate) use known_answer::test_cycles;
 pub use share::shares;
 pub use source::{CounterGroup, CounterSource, Reading, System, Unavailable};
 pub use switches::{SwitchKind, SwitchRecord, SwitchRecords};
+pub use work::{CallCounter, Called};
 
 /// Groups of counters, one of hardware and one of software events for each task.
 pub struct CounterSet {

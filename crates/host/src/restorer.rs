@@ -1,4 +1,5 @@
-//! The process that puts in order what a run leaves that was killed: the terminal that it drew on, and the command that it started.
+//! The process that puts in order what a run leaves that was killed: the terminal that it drew on, the command that it started, and the
+//! CPUs of a thread that it has placed.
 //! It is this very program, started anew, as [`crate::watcher`] is.
 
 use std::io::{self, Read, Write};
@@ -12,10 +13,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 
+use crate::live;
 use crate::signal_action::SignalAction;
 
 /// First argument with which the program does that instead.
 pub const RESTORER_ARGUMENT: &str = "restore-when-abandoned";
+
+/// First of the words that are about a thread's CPUs.
+const AFFINITY: &str = "affinity";
 
 /// Until it is known how the terminal was.
 const READY_WITHIN: Duration = Duration::from_secs(5);
@@ -49,6 +54,11 @@ impl Restorer {
         Restorer::start(&[process.to_string()], Stdio::null())
     }
 
+    /// Of the CPUs that a thread of somebody else may run on, as these words say them.
+    pub(crate) fn of_affinity(words: &[String]) -> io::Result<Restorer> {
+        Restorer::start(&[&[AFFINITY.to_owned()], words].concat(), Stdio::null())
+    }
+
     /// It is in a process group of its own, where no signal from the terminal reaches it.
     fn start(arguments: &[String], stdout: Stdio) -> io::Result<Restorer> {
         let (line, theirs) = UnixStream::pair()?;
@@ -72,18 +82,21 @@ impl Drop for Restorer {
     }
 }
 
-/// The process' own main: waits until the run is gone. `process` is what it is to end.
-pub fn restore(process: Option<&str>) {
+/// The process' own main: waits until the run is gone. The words say what it is to put in order beside the terminal.
+pub fn restore(words: &[String]) {
     // From the background it may change the terminal only so.
     // SAFETY: ignored, no handler is called.
     let _ = unsafe { SignalAction::ignored().set(libc::SIGTTOU) };
     let terminal = Terminal::of_stdout();
-    let command = process.and_then(|number| open(number.parse().ok()?));
+    let command = words.first().and_then(|number| open(number.parse().ok()?));
     let mut line = io::stdin().lock();
     if rustix::io::write(&line, &[1]).is_ok() {
         let _ = io::copy(&mut line, &mut io::sink());
         terminal.iter().for_each(Terminal::restore);
         command.iter().for_each(end);
+        if let Some((AFFINITY, rest)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+            live::put_back(rest);
+        }
     }
 }
 

@@ -103,6 +103,13 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     }
 }
 
+/// Has a program killed when the calling thread ends.
+pub(crate) fn tie(command: &mut Command) {
+    let parent = getpid();
+    // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
+    unsafe { command.pre_exec(move || die_with(parent)) };
+}
+
 /// So soon a program is told to stop.
 const STOP_WITHIN: Duration = Duration::from_millis(50);
 
@@ -110,10 +117,8 @@ const STOP_WITHIN: Duration = Duration::from_millis(50);
 /// `should_stop` says so, the group is told to end (SIGTERM) once, and waited for. The program is killed when the calling
 /// thread ends.
 pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Result<ExitStatus> {
-    let parent = getpid();
     command.process_group(0);
-    // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
-    unsafe { command.pre_exec(move || die_with(parent)) };
+    tie(command);
     let mut child = command.spawn()?;
     let group = Pid::from_child(&child);
     let mut is_told = false;

@@ -11,11 +11,16 @@
 //!
 //! The preemptor is the parent of the twins and the first process of a PID namespace: when it is gone, however it went, the kernel ends
 //! both of them, stopped or not, and whatever they have started.
+//!
+//! A service that runs already is preempted where it is ([`mod@service`]): in phases of two arms, in one of which the preemptor touches
+//! memory, while it spins for as long in the other.
 
 mod command;
+mod preemptor;
 mod protocol;
 mod run;
 mod serve;
+pub mod service;
 mod stage;
 mod turns;
 

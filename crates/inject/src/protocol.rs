@@ -8,6 +8,18 @@ use injection::TwinRun;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
+use crate::service::ServiceOrder;
+
+/// What a process is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Request {
+    /// One run.
+    Twins(Order),
+    /// A service, to the end.
+    Service(ServiceOrder),
+}
+
 /// One run of two copies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {

@@ -33,22 +33,23 @@ pub struct Instruments {
     pub overhead: Ticks,
 }
 
-/// How far a run is.
+/// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Runs so far.
+    /// Runs so far, or groups.
     pub runs: usize,
     /// Time since the start.
     pub elapsed: Nanos,
 }
 
-/// When it ends, and who is told. The caller's side of [`inject`].
-pub trait Stop {
+/// When it ends, and who is told of runs, or of groups of phases. The caller's side of [`inject`] and
+/// [`follow`](crate::service::follow).
+pub trait Stop<T = Run> {
     /// Whether to stop at once.
     fn should_stop(&self) -> bool;
 
-    /// Called after each run, with all so far.
-    fn progress(&mut self, progress: Progress, runs: &[Run]);
+    /// Called after each, with all so far.
+    fn progress(&mut self, progress: Progress, all: &[T]);
 }
 
 /// A first run without preemption.

@@ -9,29 +9,36 @@ use host::secluded::in_pid_namespace;
 use host::task::{Servant, Waited};
 use units::Nanos;
 
-use crate::protocol::{Answer, Order};
+use crate::protocol::{Answer, Order, Request};
 use crate::run::Executor;
+use crate::service::preempt;
 use crate::stage::perform;
 
 /// First argument of the program in the process of one run.
 pub const SERVANT_ARGUMENT: &str = "serve-one-injection";
 
 /// So soon it is seen that the user wants to stop.
-const GLANCE: Nanos = Nanos::millis(50);
+pub(crate) const GLANCE: Nanos = Nanos::millis(50);
 
 /// A run that is over its time by so much hangs.
-const PATIENCE: Nanos = Nanos::seconds(5);
+pub(crate) const PATIENCE: Nanos = Nanos::seconds(5);
 
-/// Serves one run: reads the order, runs the twins, answers.
+/// Serves one run, or preempts a service: reads what is asked for, does it, answers.
 ///
 /// # Errors
 /// Where nobody takes the answer, or the order is none.
 pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;
-    let order: Order = serde_json::from_slice(&text)?;
+    match serde_json::from_slice(&text)? {
+        Request::Twins(order) => run_twins(&order, output),
+        Request::Service(order) => preempt(&order, &mut output),
+    }
+}
+
+fn run_twins(order: &Order, mut output: impl Write) -> io::Result<()> {
     let performed = in_pid_namespace(|| {
-        let answer = perform(&order).unwrap_or_else(|error| Answer::Refused(error.to_string()));
+        let answer = perform(order).unwrap_or_else(|error| Answer::Refused(error.to_string()));
         say(&mut io::stdout(), &answer)
     });
     match performed {
@@ -55,7 +62,7 @@ fn refused(error: &io::Error) -> String {
     )
 }
 
-fn ended(status: ExitStatus) -> String {
+pub(crate) fn ended(status: ExitStatus) -> String {
     format!("found the process of a run ended early ({}), need it to run to its end", ending(status))
 }
 
@@ -72,7 +79,7 @@ impl Executor for ServantExecutor {
 /// None where it was stopped.
 fn ask(order: &Order, should_stop: &dyn Fn() -> bool) -> io::Result<Option<Answer>> {
     let mut servant = Servant::start(&[SERVANT_ARGUMENT])?;
-    servant.tell(&serde_json::to_vec(order)?)?;
+    servant.tell(&serde_json::to_vec(&Request::Twins(order.clone()))?)?;
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     loop {

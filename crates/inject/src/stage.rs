@@ -5,43 +5,31 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering::Relaxed;
 
-use host::clock::{Clock, monotonic};
-use host::control::{StepsBelowTop, limit_real_time, lock_memory, pin, set_policy};
-use host::core_clock::{self, CoreProbe};
-use host::memory::{Memory, Reach};
-use host::timer::Alarm;
+use host::clock::monotonic;
+use host::control::{StepsBelowTop, lock_memory, pin, set_policy};
 use host::twin::{Twin, is_group_left, other_children};
 use record::Policy;
 use units::{Bytes, Nanos, Ticks};
-use workload::Pages;
 
+use crate::preemptor::Preemptor;
 use crate::protocol::{Answer, Order, Outcome, Place};
 use crate::turns::{Played, Stage, Tally, Turns, play};
-
-/// Whoever runs so long without giving the CPU away is out of hand; the largest footprint takes some milliseconds.
-const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);
-
-/// Words of a cache line.
-const LINE: usize = 8;
 
 /// Runs both copies to their ends, in a process of its own that does nothing else.
 pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
     let _pin = pin(&[order.cpu])?;
     let twins = [start(order, &order.places[0])?, start(order, &order.places[1])?];
     // Only now: a copy that waits for its first turn would share what the preemptor touches.
-    let memory = touched(order.footprint)?;
+    let preemptor = Preemptor::new(order.clock, order.overhead, order.footprint)?;
     let _lock = lock_memory().ok();
-    limit_real_time(LONGEST_REAL_TIME_RUN)?;
+    Preemptor::limit()?;
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1))?;
     let mut stage = OnCpu {
-        clock: order.clock,
-        overhead: order.overhead.0 as f64,
+        preemptor,
+        footprint: order.footprint,
         latest: order.latest,
-        alarm: Alarm::new()?,
         preempts_nobody: order.preempts_nobody,
-        memory,
         twins,
         has_left_some: false,
         is_group_left: false,
@@ -83,20 +71,11 @@ fn created(path: Option<&Path>) -> io::Result<Stdio> {
     path.map_or(Ok(Stdio::null()), |path| File::create(path).map(Stdio::from))
 }
 
-/// Memory that is there.
-fn touched(size: Bytes) -> io::Result<Memory> {
-    let memory = Memory::map(size, Reach::Private, Pages::Base).map_err(io::Error::other)?;
-    memory.iter().for_each(|word| word.store(1, Relaxed));
-    Ok(memory)
-}
-
 struct OnCpu {
-    clock: Clock,
-    overhead: f64,
+    preemptor: Preemptor,
+    footprint: Bytes,
     latest: Nanos,
-    alarm: Alarm,
     preempts_nobody: bool,
-    memory: Memory,
     twins: [Twin; 2],
     /// Whether one of them went and left somebody who goes on.
     has_left_some: bool,
@@ -131,9 +110,7 @@ impl Stage for OnCpu {
     }
 
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks> {
-        let before = self.clock.now();
-        self.alarm.wait(time)?;
-        Ok(Ticks(self.clock.now().0.saturating_sub(before.0)))
+        self.preemptor.give_cpu(time)
     }
 
     fn has_ended(&mut self, twin: usize) -> io::Result<bool> {
@@ -153,20 +130,11 @@ impl Stage for OnCpu {
     }
 
     fn touch(&mut self) -> Ticks {
-        if self.preempts_nobody {
-            return Ticks(0);
-        }
-        let before = self.clock.now();
-        for word in self.memory.iter().step_by(LINE) {
-            word.store(word.load(Relaxed) + 1, Relaxed);
-        }
-        Ticks(self.clock.now().0.saturating_sub(before.0))
+        if self.preempts_nobody { Ticks(0) } else { self.preemptor.touch(self.footprint) }
     }
 
     fn chain(&mut self, probes: u32) -> f64 {
-        let sum: f64 =
-            (0..probes).map(|_| core_clock::probe(self.clock)).map(|CoreProbe { chain, .. }| chain.0 as f64).sum();
-        (sum / f64::from(probes) - self.overhead).max(1.0)
+        self.preemptor.chain(probes)
     }
 
     fn is_late(&self) -> bool {

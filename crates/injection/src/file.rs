@@ -7,7 +7,7 @@ use record::{Chain, Readers, printable};
 use remedies::{for_reading, for_writing};
 use units::Bytes;
 
-use crate::{Header, INJECTION_SCHEMA, INJECTION_VERSION, Injection, Line, Run};
+use crate::{Group, Header, INJECTION_SCHEMA, INJECTION_VERSION, Injection, Line, Run};
 
 /// A longer file is no record: a day of runs takes less.
 const LIMIT: Bytes = Bytes::mib(256);
@@ -171,13 +171,17 @@ fn add(record: &mut Option<Injection>, line: Line) -> Result<(), String> {
     match (record, line) {
         (record @ None, Line::Header(header)) => {
             check(&header)?;
-            *record = Some(Injection { header: *header, runs: Vec::new(), end: None });
+            *record = Some(Injection { header: *header, runs: Vec::new(), groups: Vec::new(), end: None });
         }
         (None, _) | (Some(_), Line::Header(_)) => return Err("the header is elsewhere".to_owned()),
         (Some(Injection { end: Some(_), .. }), _) => return Err("it is behind the last".to_owned()),
         (Some(record), Line::Run(run)) => {
             check_run(&record.header, &run)?;
             record.runs.push(run);
+        }
+        (Some(record), Line::Group(group)) => {
+            check_group(&record.header, &group)?;
+            record.groups.push(group);
         }
         (Some(record), Line::End(end)) => record.end = Some(end),
     }
@@ -189,6 +193,17 @@ fn check(header: &Header) -> Result<(), String> {
     let is_rising = footprints.windows(2).all(|two| two[0] < two[1]);
     let is_fit = footprints.first() == Some(&Bytes(0)) && is_rising;
     if is_fit { Ok(()) } else { Err("footprints that do not rise from 0".to_owned()) }
+}
+
+fn check_group(header: &Header, group: &Group) -> Result<(), String> {
+    if header.service.is_none() || group.footprint as usize >= header.plan.footprints_bytes.len() {
+        return Err(format!("phases of footprint {}, which the plan does not hold", group.footprint));
+    }
+    let arms = group.phases.map(|phase| phase.arm);
+    if arms[0] == arms[1] || arms[1] != arms[2] || arms[0] != arms[3] {
+        return Err("phases that are not in two arms, in turns".to_owned());
+    }
+    Ok(())
 }
 
 fn check_run(header: &Header, run: &Run) -> Result<(), String> {
@@ -246,6 +261,7 @@ mod tests {
                 settings: Vec::new(),
             },
             undisturbed: [TwinRun::default(); 2],
+            service: None,
         }
     }
 
@@ -275,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_and_each_changed_digit_is_found() {
-        let end = End { is_interrupted: false, elapsed_ns: Nanos(9) };
+        let end = End { is_interrupted: false, elapsed_ns: Nanos(9), has_service_ended: false, others: Vec::new() };
         let (_folder, path) = written(&[run(0), run(1), Line::End(end.clone())]);
         assert!(is_injection(&path));
         let record = Injection::read(&path).expect("a record");

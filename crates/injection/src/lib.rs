@@ -1,10 +1,12 @@
-//! The record of injected preemptions: what two copies of a program used, of which one was preempted, run by run.
+//! The record of injected preemptions: what two copies of a program used, of which one was preempted, run by run; or what a service that
+//! runs used for its work, phase by phase.
 //!
 //! What comes in: runs as they are taken. What goes out: an append-only file of JSON lines (see `docs/formats/injection.md`), and
 //! the same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
 //! a program is preempted.
 
 mod file;
+mod service;
 
 use record::{ClockFacts, CoreClock, HostManifest};
 use schemars::JsonSchema;
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, Nanos};
 
 pub use file::{InjectionWriter, ReadInjectionError, WriteInjectionError, is_injection};
+pub use service::{Arm, Group, Look, Phase, Service};
 
 /// Name of the format; the header carries it with [`INJECTION_VERSION`] behind a slash.
 pub const INJECTION_SCHEMA: &str = "switchcost.record.injection";
@@ -28,7 +31,7 @@ pub struct Header {
     pub program_version: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// The command that was run as twins; hostile text until escaped.
+    /// The command that was run as twins, or the name of the service; hostile text until escaped.
     pub command: Vec<String>,
     /// Seed of the order.
     pub seed: u64,
@@ -42,22 +45,25 @@ pub struct Header {
     pub plan: Plan,
     /// One run before, in which neither twin was preempted.
     pub undisturbed: [TwinRun; 2],
+    /// The service that was preempted, where it was not a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
 }
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Plan {
-    /// The CPU of twins and preemptor.
+    /// The CPU of the program and the preemptor.
     pub cpu: CpuId,
-    /// How long a twin runs until it is preempted.
+    /// How long a twin runs until it is preempted, or a service has its CPU.
     pub period_ns: Nanos,
-    /// How long a twin runs until it is the other's turn.
+    /// How long a twin runs until it is the other's turn; of a service, how long a phase lasts without the preemptor's part.
     pub turn_ns: Nanos,
     /// What the preemptor touches each time: first nothing, then in rising order.
     pub footprints_bytes: Vec<Bytes>,
     /// For all runs together.
     pub budget_ns: Nanos,
-    /// Whether neither twin is preempted, to see what the instrument makes of nothing.
+    /// Whether neither twin is preempted, to see what the instrument makes of nothing; of a service, whether nothing is touched.
     pub preempts_nobody: bool,
     /// Whether the twins' outputs were compared.
     pub checks_output: bool,
@@ -122,6 +128,23 @@ pub struct End {
     pub is_interrupted: bool,
     /// How long all of it took.
     pub elapsed_ns: Nanos,
+    /// Whether the service had ended by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_service_ended: bool,
+    /// Who else has had the CPU for a considerable part of the time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Other>,
+}
+
+/// Somebody else on the CPU.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Other {
+    /// The process.
+    pub process: u32,
+    /// Of its thread, as the kernel keeps it; hostile text until escaped.
+    pub name: String,
+    /// The CPU time that it had while it was last seen there.
+    pub cpu_ns: Nanos,
 }
 
 /// One line of a record.
@@ -132,6 +155,8 @@ pub enum Line {
     Header(Box<Header>),
     /// Two copies run to their ends.
     Run(Run),
+    /// Four phases of a service.
+    Group(Group),
     /// The last, where all came to its end.
     End(End),
 }
@@ -143,6 +168,8 @@ pub struct Injection {
     pub header: Header,
     /// All runs in their order.
     pub runs: Vec<Run>,
+    /// All groups of a service's phases in their order.
+    pub groups: Vec<Group>,
     /// The last line; none where the writer was killed.
     pub end: Option<End>,
 }

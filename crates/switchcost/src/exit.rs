@@ -8,6 +8,7 @@ use std::process::{ExitCode, ExitStatus};
 use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
 use capture::CaptureError;
 use inject::Fault;
+use inject::service::ServiceFault;
 use measure::PlanError;
 use observe::ObserveError;
 use record::{ReadRecordError, WriteRecordError};
@@ -183,6 +184,8 @@ pub(crate) enum Failure {
     ReadObservation(#[from] observation::ReadObservationError),
     #[error("failed to inject: {0}")]
     Inject(#[from] inject::Fault),
+    #[error("failed to inject: {0}")]
+    Service(#[from] inject::service::ServiceFault),
     #[error("failed to inject: found {found}, need {needed}; {fix}")]
     CannotInject { found: String, needed: String, fix: String },
     #[error("failed to write the record: {0}")]
@@ -346,7 +349,8 @@ impl Failure {
             | Failure::SameDesign(_)
             | Failure::HostDesign(_) => Exit::Usage,
             Failure::Capture(CaptureError::Unfit { .. } | CaptureError::NoCommand) => Exit::Usage,
-            Failure::Inject(Fault::NoCommand | Fault::NotRun { .. } | Fault::GainsRights(_)) => Exit::Usage,
+            Failure::Inject(Fault::NoCommand | Fault::NotRun { .. } | Fault::GainsRights(_))
+            | Failure::Service(ServiceFault::NoProcess(_)) => Exit::Usage,
             Failure::Read(_)
             | Failure::NoRecord(_)
             | Failure::NowhereToLook(_)
@@ -367,6 +371,7 @@ impl Failure {
             | Failure::WriteObservation(_)
             | Failure::WriteInjection(_)
             | Failure::Inject(_)
+            | Failure::Service(_)
             | Failure::CannotInject { .. }
             | Failure::Output { .. }
             | Failure::Site { .. }

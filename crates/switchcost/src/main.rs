@@ -61,8 +61,8 @@ fn start() -> ExitCode {
     if let Some(words) = words_behind(measure::TURNS_ARGUMENT) {
         return take_turns(words.first().map_or("", String::as_str));
     }
-    if is_first(host::restorer::RESTORER_ARGUMENT) {
-        host::restorer::restore(std::env::args().nth(2).as_deref());
+    if let Some(words) = words_behind(host::restorer::RESTORER_ARGUMENT) {
+        host::restorer::restore(&words);
         return ExitCode::SUCCESS;
     }
     if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(host::watcher::WATCHER_ARGUMENT)) {

@@ -53,8 +53,13 @@ type Key = (Bytes, Quantity);
 fn keys(base: &[Findings], new: &[Findings]) -> Vec<Key> {
     let all = base.iter().chain(new).flat_map(|findings| &findings.footprints);
     let mut footprints: Vec<Bytes> = all.map(|found| found.footprint_bytes).collect();
+    let are_services = base.iter().chain(new).all(|findings| findings.service.is_some());
     footprints.sort_unstable();
     footprints.dedup();
+    if are_services {
+        footprints.retain(|footprint| footprint.0 > 0);
+        return footprints.into_iter().map(|footprint| (footprint, Quantity::PreemptionReload)).collect();
+    }
     let quantities = |footprint: Bytes| {
         let of_data = (footprint.0 > 0).then_some((footprint, Quantity::PreemptionReload));
         std::iter::once((footprint, Quantity::Preemption)).chain(of_data)
@@ -122,13 +127,23 @@ fn own_error(cost: &Estimate) -> f64 {
     (cost.high / cost.low).ln() / 2.0 / quantile
 }
 
+fn preempted(record: &Injection) -> &'static str {
+    match (&record.header.service, record.header.plan.preempts_nobody) {
+        (Some(_), false) => "a service",
+        (Some(_), true) => "a service, and nothing touched",
+        (None, false) => "one copy",
+        (None, true) => "neither copy",
+    }
+}
+
 fn facts(record: &Injection) -> Vec<(String, String)> {
     let plan = &record.header.plan;
     let mut facts = vec![
         ("command".to_owned(), record.header.command.join(" ")),
         ("period".to_owned(), plan.period_ns.to_string()),
-        ("preempted".to_owned(), if plan.preempts_nobody { "neither copy" } else { "one copy" }.to_owned()),
+        ("preempted".to_owned(), preempted(record).to_owned()),
     ];
+    facts.extend(record.header.service.iter().map(|service| ("work".to_owned(), service.work.clone())));
     facts.extend(of_host(&record.header.host));
     facts.push(("switchcost".to_owned(), record.header.program_version.clone()));
     facts
@@ -182,6 +197,20 @@ mod tests {
         let comparison = compare_injections(&[&base], &[&new], Options::default());
         let Outcome::NotComparable { why } = &comparison.pairs[2].outcome else { panic!("no ratio") };
         assert_eq!(why, "the base number is not distinguishable from 0, so that a ratio means nothing");
+    }
+
+    #[test]
+    fn of_services_cold_caches_are_compared_alone() {
+        let (base, new) = (costs(9_000.0, 11_000.0), costs(9_000.0, 11_000.0));
+        let of_service = |record: &Injection| {
+            let mut findings = analyse(record);
+            findings.service = analyse(&crate::injection::tests::of_service()).service;
+            findings
+        };
+        let found = keys(&[of_service(&base)], &[of_service(&new)]);
+        assert!(found.iter().all(|(footprint, quantity)| footprint.0 > 0 && *quantity == Quantity::PreemptionReload));
+        // Of different kinds there is what both have.
+        assert_eq!(keys(&[of_service(&base)], &[analyse(&new)]).len(), 5);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How precise a run is so far, and how much longer it takes to be as precise as is wanted.
 
-use ::injection::{Header, Injection, Run};
+use ::injection::{Group, Header, Injection, Run};
 
 use super::analyse;
 
@@ -18,7 +18,7 @@ pub struct Power {
 
 /// Of the runs so far; none while there is no interval, or it does not leave out 0.
 pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
-    let record = Injection { header: header.clone(), runs: runs.to_vec(), end: None };
+    let record = Injection { header: header.clone(), runs: runs.to_vec(), groups: Vec::new(), end: None };
     let half_widths = analyse(&record).footprints.into_iter().map(|found| {
         let cost = found.cost_ns.ok()?;
         (cost.low > 0.0).then(|| (cost.high - cost.low) / 2.0 / cost.estimate)
@@ -26,4 +26,12 @@ pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
     let half_width = half_widths.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)?;
     // An interval is half as long after four times as many runs.
     Some(Power { half_width, times_as_many: (half_width / WANTED).powi(2) })
+}
+
+/// Half the interval of what cold caches cost a service with the first footprint, by the groups so far.
+pub fn half_width_ns(header: &Header, groups: &[Group]) -> Option<f64> {
+    let record = Injection { header: header.clone(), runs: Vec::new(), groups: groups.to_vec(), end: None };
+    let findings = analyse(&record);
+    let reload = findings.first()?.reload_ns.as_ref()?.as_ref().ok()?;
+    Some((reload.high - reload.low) / 2.0)
 }

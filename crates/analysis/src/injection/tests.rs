@@ -8,7 +8,7 @@ use units::{CpuId, Nanos, TickRate, Ticks};
 
 const CHAIN_PS: u64 = 540_000;
 
-fn header() -> Header {
+pub(super) fn header() -> Header {
     Header {
         schema: Injection::schema_now(),
         program_version: "0.1.0".to_owned(),
@@ -42,6 +42,7 @@ fn header() -> Header {
             settings: Vec::new(),
         },
         undisturbed: [TwinRun::default(); 2],
+        service: None,
     }
 }
 
@@ -67,8 +68,16 @@ pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
     Run { block, footprint, preempted, since_start_ns: Nanos(0), wall_ns: Nanos::millis(210), twins: [cpu(0), cpu(1)] }
 }
 
+/// A service of which nothing is known.
+pub(crate) fn of_service() -> Injection {
+    let look = ::injection::Look { wall_ns: Nanos::seconds(1), ..Default::default() };
+    let (name, work) = ("redis".to_owned(), "syscall:write".to_owned());
+    let service = ::injection::Service { process: 7, thread: 7, name, work, allowed: Vec::new(), look };
+    Injection { header: Header { service: Some(service), ..header() }, runs: Vec::new(), groups: Vec::new(), end: None }
+}
+
 pub(crate) fn record(runs: Vec<Run>) -> Injection {
-    Injection { header: header(), runs, end: None }
+    Injection { header: header(), runs, groups: Vec::new(), end: None }
 }
 
 #[test]

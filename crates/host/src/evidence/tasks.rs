@@ -99,7 +99,7 @@ fn parse_run_delay(schedstat: &str) -> Option<Nanos> {
     schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
-fn parse_switches(status: &str) -> Option<KernelSwitches> {
+pub(crate) fn parse_switches(status: &str) -> Option<KernelSwitches> {
     let field = |name: &str| {
         let mut lines = status.lines().filter_map(|line| line.strip_prefix(name));
         lines.next()?.trim().parse().ok()

@@ -91,6 +91,7 @@ fn header(plan: Plan) -> Header {
         },
         plan,
         undisturbed: [TwinRun::default(); 2],
+        service: None,
     }
 }
 

@@ -45,7 +45,7 @@ fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, co
     text
 }
 
-fn touching(first: &FootprintFinding) -> String {
+pub(super) fn touching(first: &FootprintFinding) -> String {
     if first.footprint_bytes.0 == 0 {
         String::new()
     } else {
@@ -75,5 +75,6 @@ fn of_its_time(first: &FootprintFinding, cost: &Estimate) -> String {
 
 /// How often it was preempted in fact.
 pub(super) fn rate(findings: &Findings) -> String {
-    format!("{} preemptions a second of its time", rounded(findings.per_second))
+    let of = if findings.service.is_some() { "" } else { " of its time" };
+    format!("{} preemptions a second{of}", rounded(findings.per_second))
 }

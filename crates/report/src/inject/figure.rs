@@ -11,10 +11,15 @@ use crate::quantity::{Scale, with_interval};
 pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let all = |found: &FootprintFinding| found.cost_ns.clone().ok();
     let data = |found: &FootprintFinding| found.reload_ns.clone()?.ok();
-    let highest = findings.footprints.iter().filter_map(all).map(|cost| cost.high).reduce(f64::max)?;
-    let scale = Scale::of(highest);
-    let traces =
-        vec![curve(findings, scale, "a preemption", 0, all), curve(findings, scale, "of it cold caches", 1, data)];
+    let costs_shown = findings.footprints.iter().filter_map(|found| all(found).or_else(|| data(found)));
+    let scale = Scale::of(costs_shown.map(|cost| cost.high).reduce(f64::max)?);
+    let (whole, part) = match findings.service {
+        Some(_) => (None, curve(findings, scale, "cold caches", 0, data)),
+        None => {
+            (Some(curve(findings, scale, "a preemption", 0, all)), curve(findings, scale, "of it cold caches", 1, data))
+        }
+    };
+    let traces = whole.into_iter().chain([part]).collect();
     let names: Vec<String> = findings.footprints.iter().map(|found| found.footprint_bytes.to_string()).collect();
     let layout = layout()
         .x_axis(list_axis("the other task touches", &names))
@@ -22,12 +27,19 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     Some(Figure {
         name: "preemption".to_owned(),
         title: "What a preemption costs".to_owned(),
-        caption: "By what the other task touches, with intervals of 90 %; of it cold caches: what it costs more than with nothing \
-                  touched, in the same passes."
-            .to_owned(),
+        caption: caption(findings).to_owned(),
         drawing: Drawing::new(traces, layout),
         table: Some(costs(findings)),
     })
+}
+
+fn caption(findings: &Findings) -> &'static str {
+    if findings.service.is_some() {
+        "By what the other task touches, with intervals of 90 %: what it costs more than being held up for as long."
+    } else {
+        "By what the other task touches, with intervals of 90 %; of it cold caches: what it costs more than with nothing touched, in the \
+         same passes."
+    }
 }
 
 fn curve(

@@ -1,6 +1,6 @@
-use ::injection::{Injection, Plan, Run};
+use ::injection::{Group, Injection, Other, Plan, Run, Service};
 use analysis::Estimate;
-use analysis::injection::{Findings, FootprintFinding, USUAL_RATE};
+use analysis::injection::{Findings, FootprintFinding, ServiceFindings, USUAL_RATE};
 use record::HostManifest;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub(crate) struct View<'a> {
     started_at: &'a str,
     /// The machine.
     host: &'a HostManifest,
-    /// The command whose copies ran.
+    /// The command whose copies ran, or the name of the service.
     command: &'a [String],
     /// What was to be done.
     plan: &'a Plan,
@@ -31,7 +31,7 @@ pub(crate) struct View<'a> {
     cpu_ns: Option<f64>,
     /// The mean clock of the core, at which costs are told.
     core_hertz: Option<f64>,
-    /// A second of the program's own time.
+    /// A second of the program's own time; of a service, of wall time.
     preemptions_per_second: f64,
     /// The footprint that is told first.
     headline_footprint_bytes: Option<Bytes>,
@@ -41,6 +41,53 @@ pub(crate) struct View<'a> {
     footprints: Vec<FootprintView<'a>>,
     /// As in the record.
     runs: &'a [Run],
+    /// The service that was preempted where it runs; null where it was a command.
+    service: Option<ServiceView<'a>>,
+    /// As in the record, of a service.
+    groups: &'a [Group],
+    /// Who else has had the CPU for a considerable part of the time.
+    others: &'a [Other],
+}
+
+/// A service, and what was found of it beside cold caches.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "ServiceFound")]
+struct ServiceView<'a> {
+    /// Who it was.
+    preempted: &'a Service,
+    /// What a preemption that touches nothing costs beside not being preempted; below 0 where it finds more to do at once afterwards.
+    held_up_ns: Option<&'a Estimate>,
+    /// For how long it was held up then, in nanoseconds.
+    held_up_for_ns: Option<f64>,
+    /// CPU time for a piece of work, in nanoseconds.
+    cpu_per_work_ns: Option<f64>,
+    /// Pieces of work a second, before.
+    work_per_second: f64,
+    /// Its share of a CPU, before.
+    cpu_share: f64,
+    /// By itself, before.
+    preemptions_per_second: f64,
+    /// Of its CPU time, that its own preemptions take in cold caches at the price of the first footprint.
+    share_of_own: Option<f64>,
+    /// Groups of phases that were left out.
+    without_work: usize,
+}
+
+impl<'a> ServiceView<'a> {
+    fn of(service: &'a Service, found: &'a ServiceFindings, findings: &Findings) -> ServiceView<'a> {
+        let first = findings.first().and_then(|first| first.reload_ns.as_ref()?.as_ref().ok());
+        ServiceView {
+            preempted: service,
+            held_up_ns: found.held_up_ns.as_ref().ok(),
+            held_up_for_ns: found.held_up_for_ns,
+            cpu_per_work_ns: found.cpu_per_work_ns,
+            work_per_second: found.work_per_second,
+            cpu_share: found.cpu_share,
+            preemptions_per_second: found.preemptions_per_second,
+            share_of_own: first.and_then(|cost| found.share(cost.estimate)),
+            without_work: found.without_work,
+        }
+    }
 }
 
 /// A footprint of the other task.
@@ -49,7 +96,7 @@ pub(crate) struct View<'a> {
 struct FootprintView<'a> {
     /// What the other task touches.
     footprint_bytes: Bytes,
-    /// Runs with it.
+    /// Runs with it, or groups of phases.
     runs: usize,
     /// Preemptions in them.
     preemptions: u64,
@@ -59,7 +106,8 @@ struct FootprintView<'a> {
     hit: Option<f64>,
     /// A preemption.
     cost_ns: Option<&'a Estimate>,
-    /// What of it is more than with nothing touched: cold caches, of the program and of the kernel's switch; null of that one.
+    /// What of it is more than with nothing touched: cold caches, of the program and of the kernel's switch; null of that one, but for a
+    /// service, of which it is 0 but for the instrument.
     reload_ns: Option<&'a Estimate>,
     /// Of the program's time.
     share_at_usual_rate: Option<f64>,
@@ -101,5 +149,12 @@ pub(super) fn render(record: &Injection, findings: &Findings) -> String {
         usual_rate_per_second: USUAL_RATE,
         footprints: findings.footprints.iter().map(FootprintView::from).collect(),
         runs: &record.runs,
+        service: header
+            .service
+            .as_ref()
+            .zip(findings.service.as_ref())
+            .map(|(service, found)| ServiceView::of(service, found, findings)),
+        groups: &record.groups,
+        others: record.end.as_ref().map_or(&[], |end| &end.others),
     })
 }

@@ -5,6 +5,7 @@ mod csv;
 mod figure;
 pub(crate) mod json;
 mod notes;
+mod service;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -42,12 +43,17 @@ pub(crate) fn blocks(record: &Injection, findings: &Findings) -> Vec<Block> {
 
 /// First the answer, then the curve, then what to know about it; every run where all is wanted.
 fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
-    answer::add(page, record, findings);
+    match (&record.header.service, &findings.service) {
+        (Some(service), Some(found)) => service::add(page, record, service, findings, found),
+        _ => answer::add(page, record, findings),
+    }
     tables::add_costs(page, findings);
     page.figure(|| figure::draw(findings));
     page.method(&["injection", "statistics"]);
     notes::add(page, record, findings);
-    if is_detailed {
-        tables::add_runs(page, record);
+    match is_detailed {
+        true if record.header.service.is_some() => service::add_groups(page, record),
+        true => tables::add_runs(page, record),
+        false => {}
     }
 }

@@ -1,7 +1,9 @@
-use ::injection::{Injection, Plan};
+use ::injection::{Injection, Other, Plan};
 use analysis::injection::Findings;
 
 use super::answer::program;
+use super::service;
+use crate::observe::name;
 use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::time;
@@ -13,6 +15,16 @@ const NEARLY_ALL: f64 = 0.99;
 /// What to know of the numbers.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.heading("Notes", "");
+    match (&record.header.service, &findings.service) {
+        (Some(service), Some(found)) => {
+            service::notes(record, service, found).iter().for_each(|note| page.item(note));
+        }
+        _ => of_twins(page, record, findings),
+    }
+    [others(record), unfinished(record)].into_iter().flatten().for_each(|note| page.item(&note));
+}
+
+fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
     page.item(&what_ran(record, findings));
     page.item(&format!(
         "The switch and its timer is what a preemption costs when the other task touches nothing: the timer's interrupt, in a \
@@ -22,7 +34,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
         time(record.header.plan.period_ns.0 as f64)
     ));
     page.item(&same_for_both(&record.header.plan));
-    [missed(findings), unfinished(record)].into_iter().flatten().for_each(|note| page.item(&note));
+    missed(findings).iter().for_each(|note| page.item(note));
 }
 
 fn what_ran(record: &Injection, findings: &Findings) -> String {
@@ -65,8 +77,20 @@ fn missed(findings: &Findings) -> Option<String> {
     })
 }
 
+/// Who else has had the CPU.
+fn others(record: &Injection) -> Option<String> {
+    let end = record.end.as_ref().filter(|end| !end.others.is_empty())?;
+    let of = |other: &Other| {
+        let part = other.cpu_ns.0 as f64 / end.elapsed_ns.0.max(1) as f64;
+        format!("{} (process {}, {} of the time)", name(&other.name), other.process, share(Some(part)))
+    };
+    let others: Vec<String> = end.others.iter().map(of).collect();
+    Some(format!("Others have had CPU {}, too: {}.", record.header.plan.cpu, others.join(", ")))
+}
+
 fn unfinished(record: &Injection) -> Option<String> {
     match &record.end {
+        Some(end) if end.has_service_ended => Some("The service ended before the time was used up.".to_owned()),
         None => Some("The record has no end: whoever wrote it was killed. What is in it is whole.".to_owned()),
         Some(end) if end.is_interrupted => Some("It was stopped before its time was used up.".to_owned()),
         Some(_) => None,

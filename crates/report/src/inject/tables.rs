@@ -7,7 +7,7 @@ use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, time, with_interval};
-use crate::simulate::amount::count;
+use crate::simulate::amount::{count, share};
 
 /// A row for each footprint.
 pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
@@ -16,6 +16,9 @@ pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
 }
 
 pub(super) fn costs(findings: &Findings) -> Grid {
+    if findings.service.is_some() {
+        return costs_of_service(findings);
+    }
     let mut grid = Grid::new(1);
     let columns = [
         "other touches",
@@ -30,10 +33,32 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     grid
 }
 
+/// Cold caches alone: what the switch costs is the same in both arms.
+fn costs_of_service(findings: &Findings) -> Grid {
+    let mut grid = Grid::new(1);
+    let columns =
+        ["other touches", "cold caches (interval)", "other runs for", "found it running", "preemptions", "groups"];
+    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
+    findings.footprints.iter().for_each(|found| {
+        grid.row(vec![
+            touches(found).into(),
+            found.reload_ns.as_ref().map_or(NO_NUMBER.to_owned(), told).into(),
+            found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
+            share(found.hit.map(|hit| hit.min(1.0))).into(),
+            count(found.preemptions).into(),
+            found.runs.to_string().into(),
+        ]);
+    });
+    grid
+}
+
+fn touches(found: &FootprintFinding) -> String {
+    if found.footprint_bytes.0 == 0 { "nothing".to_owned() } else { found.footprint_bytes.to_string() }
+}
+
 fn row(found: &FootprintFinding) -> Vec<Entry> {
-    let touches = if found.footprint_bytes.0 == 0 { "nothing".to_owned() } else { found.footprint_bytes.to_string() };
     vec![
-        touches.into(),
+        touches(found).into(),
         told(&found.cost_ns).into(),
         found.reload_ns.as_ref().map_or(NO_NUMBER.to_owned(), told).into(),
         found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),

@@ -68,7 +68,7 @@ fn a_run_without_preemptions_says_that_nobody_was_preempted() {
 fn a_run_that_did_not_come_to_its_end_says_so() {
     let mut record = small();
     assert!(!told(&record).contains("was stopped"));
-    record.end = Some(End { is_interrupted: true, elapsed_ns: Nanos(1) });
+    record.end = Some(End { is_interrupted: true, elapsed_ns: Nanos(1), has_service_ended: false, others: Vec::new() });
     assert!(told(&record).contains("It was stopped before its time was used up."));
     record.end = None;
     assert!(told(&record).contains("The record has no end"));

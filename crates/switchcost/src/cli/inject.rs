@@ -15,9 +15,16 @@ Examples:
   switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
   switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
   switchcost inject --period 1ms -- ./solver               a thousand preemptions a second: more to lose at each
+  switchcost inject -p 1234 --work syscall:write           what one costs a service that runs, and is under load
+  switchcost inject -p 1234 --work uprobe:libssl.so.3:SSL_write
+                                                           the same, its work counted by calls of a function
   switchcost inject --no-preemption -- gzip -c big.tar     a known answer: nothing is preempted, nothing is to be found
   switchcost inject --format json --out cost.json -- gzip -c big.tar
   switchcost report FILE                                   the same again, from its record
+
+With -p the busiest thread of a service is preempted where it is, in phases: in some of them the other task touches memory, in others it
+spins for as long; what cold caches cost is the difference in CPU time for a piece of work. The thread is kept on one CPU meanwhile, is
+never stopped, and may run where it could before when all is over, or killed.
 
 Two copies of the command run in turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches
 so much memory and goes; what it uses more than the other is the cost. The command is run many times, has to do the same each time, to
@@ -57,10 +64,21 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
 /// from the caches, with intervals. Every run is kept in a record.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[group(id = "whom", required = true, multiple = false, args = ["command", "pid"])]
 pub(crate) struct InjectArguments {
     /// Command to run again and again; its output goes nowhere
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+
+    /// Preempt a service that runs: the busiest thread of this process and of those that it has started, or the thread of this number
+    #[arg(short, long, value_name = "PID", requires = "work", conflicts_with_all = ["check_output", "keep_output"],
+          help_heading = "A service")]
+    pub(crate) pid: Option<u32>,
+
+    /// What the service does for each piece of its work: syscall:NAME, uprobe:LIBRARY:FUNCTION, or a shell command that prints how much was
+    /// done so far
+    #[arg(long, value_name = "WHAT", requires = "pid", help_heading = "A service")]
+    pub(crate) work: Option<String>,
 
     /// What the other task touches each time: sizes, or levels of the caches; nothing is always among them
     #[arg(
@@ -72,11 +90,11 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) footprint: Vec<Footprint>,
 
-    /// How long the program runs until it is preempted
-    #[arg(long, value_name = "TIME", default_value = "250us", value_parser = parse_period, help_heading = "How to preempt")]
-    pub(crate) period: Nanos,
+    /// How long the program runs until it is preempted [default: 250us; of a service 500us]
+    #[arg(long, value_name = "TIME", value_parser = parse_period, help_heading = "How to preempt")]
+    pub(crate) period: Option<Nanos>,
 
-    /// Preempt neither copy: whatever is found then is the instrument's own
+    /// Preempt neither copy, or of a service touch nothing: whatever is found then is the instrument's own
     #[arg(long, help_heading = "How to preempt")]
     pub(crate) no_preemption: bool,
 

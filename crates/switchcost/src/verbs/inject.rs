@@ -1,6 +1,9 @@
 //! `switchcost inject`: try the command, preempt one of its copies, record, and show what came of it.
 
+mod neighbours;
 mod progress;
+mod service;
+mod work;
 
 use std::io;
 
@@ -30,10 +33,20 @@ use progress::Watcher;
 /// As long as the turns of the two last: short beside what changes the speed of a core.
 const TURN: Nanos = Nanos::millis(8);
 
+/// A usual one of a command.
+const PERIOD: Nanos = Nanos::micros(250);
+
 /// Long enough for a rate good to a millionth.
 const CALIBRATION: Nanos = Nanos::millis(60);
 
 pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
+    match arguments.pid.zip(arguments.work.as_deref()) {
+        Some((number, work)) => service::run(arguments, number, work),
+        None => run_twins(arguments),
+    }
+}
+
+fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
     host::own_proc::check().map_err(Failure::ForeignProc)?;
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
@@ -58,6 +71,11 @@ pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
         return Ok(interrupt.exit().unwrap_or(Exit::Broken));
     }
     drop((folder, claims));
+    show(arguments, &place, output, &interrupt)
+}
+
+/// What came of it, from its record.
+fn show(arguments: &InjectArguments, place: &Place, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {
     if arguments.depth.details || arguments.form.is_elsewhere() {
         say!("record: {}", place.path.display());
     }
@@ -71,10 +89,11 @@ fn plan(
     subject: &Subject,
     claims: &mut Claims,
 ) -> Result<Plan, Failure> {
+    let period = arguments.period.unwrap_or(PERIOD);
     Ok(Plan {
         cpu: cpu(arguments, host, claims)?,
-        period_ns: arguments.period,
-        turn_ns: TURN.max(Nanos(arguments.period.0 * 2)),
+        period_ns: period,
+        turn_ns: TURN.max(Nanos(period.0 * 2)),
         footprints_bytes: footprints(&arguments.footprint, host)?,
         budget_ns: arguments.budget,
         preempts_nobody: arguments.no_preemption,
@@ -85,18 +104,7 @@ fn plan(
 
 /// The one named, or the quietest on which nobody measures; not the only one, unasked.
 fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) -> Result<CpuId, Failure> {
-    let refused = |found: String, needed: &str, fix: &str| Failure::CannotInject {
-        found,
-        needed: needed.to_owned(),
-        fix: fix.to_owned(),
-    };
-    if let [only] = host.cpus_allowed.as_slice()
-        && !arguments.only_cpu
-    {
-        let needed = "two or more, since all else waits for the one that the twins run on";
-        let fix = "allow more (taskset -pc $$ shows them), or let all else wait with --only-cpu";
-        return Err(refused(format!("CPU {only} alone"), needed, fix));
-    }
+    check_others(arguments, host, "the one that the twins run on")?;
     match arguments.cpu {
         Some(cpu) if host.cpus_allowed.contains(&cpu) => {
             claims.named(&PlacementChoice::One(cpu));
@@ -109,6 +117,22 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) ->
         None => claims.first_free(&cpus_by_quiet(host)).ok_or_else(|| {
             refused("no CPU allowed to this process".to_owned(), "one", "allow one: taskset -pc $$ shows them")
         }),
+    }
+}
+
+fn refused(found: String, needed: &str, fix: &str) -> Failure {
+    Failure::CannotInject { found, needed: needed.to_owned(), fix: fix.to_owned() }
+}
+
+/// Whether there is a CPU for all else, or it is to wait.
+fn check_others(arguments: &InjectArguments, host: &HostManifest, taken: &str) -> Result<(), Failure> {
+    match host.cpus_allowed.as_slice() {
+        [only] if !arguments.only_cpu => Err(refused(
+            format!("CPU {only} alone"),
+            &format!("two or more, since all else waits for {taken}"),
+            "allow more (taskset -pc $$ shows them), or let all else wait with --only-cpu",
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -156,7 +180,7 @@ fn record(
     let now = OffsetDateTime::now_utc();
     let start = monotonic();
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
-    let others: Vec<CpuId> = host.cpus_allowed.iter().copied().filter(|cpu| *cpu != plan.cpu).collect();
+    let others = others(&host, plan.cpu);
     let _away = pin(&others).ok();
     let mut executor = ServantExecutor;
     let found = undisturbed(&subject, &instruments, &plan, &mut executor, &|| interrupt.is_raised())?;
@@ -175,6 +199,7 @@ fn record(
         core_clock,
         plan,
         undisturbed: found.twins,
+        service: None,
     };
     let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
     let mut watcher = Watcher::new(&header, interrupt);
@@ -183,7 +208,8 @@ fn record(
     })?;
     watcher.finish();
     let elapsed_ns = monotonic().saturating_sub(start);
-    writer.append(&Line::End(End { is_interrupted, elapsed_ns }))?;
+    let end = End { is_interrupted, elapsed_ns, has_service_ended: false, others: watcher.others() };
+    writer.append(&Line::End(end))?;
     writer.sync()?;
     Ok(Some(()))
 }
@@ -197,6 +223,11 @@ fn announce(found: &inject::Undisturbed, plan: &Plan) {
         found.runs_within(plan),
         if footprints == 1 { "" } else { "s" }
     );
+}
+
+/// The CPUs for all else.
+fn others(host: &HostManifest, cpu: CpuId) -> Vec<CpuId> {
+    host.cpus_allowed.iter().copied().filter(|other| *other != cpu).collect()
 }
 
 /// The clock, and the core's, as the CPU of the twins has them.

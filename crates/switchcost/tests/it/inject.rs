@@ -128,3 +128,107 @@ fn the_only_cpu_is_not_taken_unasked() {
     assert!(said.contains(&told), "{said}");
     assert!(!Path::new(&place.path("r.jsonl")).exists());
 }
+
+/// A server that has a little to do: a word each two milliseconds. Ended with the test.
+struct Server(std::process::Child);
+
+impl Server {
+    fn start() -> Server {
+        let script =
+            "for (;;) { $i = 0; $i++ while $i < 12000; syswrite(STDOUT, 'x'); select(undef, undef, undef, 0.001) }";
+        let mut command = Command::new("perl");
+        command.args(["-e", script]).stdout(std::process::Stdio::null());
+        Server(command.spawn().expect("perl is there"))
+    }
+
+    fn number(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    /// Whether it is stopped, and where it may run.
+    fn condition(&self) -> (bool, String) {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
+        let field =
+            |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).expect("a field").trim().to_owned();
+        (field("State:").starts_with(['T', 't']), field("Cpus_allowed_list:"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// None where the rights are not there, or the kernel counts no calls, which is told.
+fn served(place: &Place, arguments: &[&str]) -> Option<Ran> {
+    let ran = injected(place, arguments)?;
+    let lacks = ["tracepoints of system calls", "right to count calls"].iter().any(|what| ran.stderr.contains(what));
+    if lacks {
+        println!("skipped: {}", ran.stderr.trim());
+    }
+    (!lacks).then_some(ran)
+}
+
+#[test]
+fn a_service_is_preempted_where_it_is_and_left_as_it_was() {
+    let (place, server) = (Place::new(), Server::start());
+    let before = server.condition();
+    let record = place.path("run-injection.jsonl");
+    let number = server.number();
+    let work = ["-p", &number, "--work", "syscall:write"];
+    let more = ["--footprint", "64KiB", "--budget", "2500ms", "--record", text(&record)];
+    let Some(ran) = served(&place, &[&work[..], &more].concat()) else { return };
+    assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
+    assert_eq!(server.condition(), before);
+    let json = place.run(&["report", "--format", "json", text(&record)]).json();
+    let service = &json["service"];
+    assert_eq!(service["preempted"]["thread"].as_u64(), Some(u64::from(server.0.id())));
+    assert!(service["work_per_second"].as_f64() > Some(10.0), "{service}");
+    let groups = json["groups"].as_array().expect("groups");
+    assert!(
+        groups.len() > 2 && groups.iter().any(|group| group["phases"][0]["turns_run"].as_u64() > Some(0)),
+        "{json}"
+    );
+}
+
+#[test]
+fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
+    let (place, server) = (Place::new(), Server::start());
+    let number = server.number();
+    let refused = |pid: &str, work: &str, why: &str| {
+        let Some(ran) = served(&place, &["-p", pid, "--work", work, "--budget", "1s"]) else { return };
+        assert!(ran.stderr.contains(why) && (ran.code == 1 || ran.code == 2), "{} {}", ran.code, ran.stderr);
+    };
+    refused("4194305", "syscall:write", "found no process 4194305, need one that runs");
+    refused(&number, "syscall:wrote", "found no system call 'wrote' among the kernel's tracepoints");
+    refused(&number, "syscall:sendfile64", "found no syscall:sendfile64 in 1.00 s of thread");
+    refused(&number, "echo many", "found 'many' from the command 'echo many' of --work, need a number alone");
+    refused(&number, "uprobe:libc.so.6:no_such", "found no function no_such in /");
+    let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it starts");
+    refused(&sleeper.id().to_string(), "syscall:write", "need 2 % or more, since who waits is not preempted");
+    sleeper.kill().and_then(|()| sleeper.wait()).expect("ours");
+}
+
+/// However long it is let run, it goes on as before, and no task of real-time priority is left.
+#[test]
+fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
+    let (place, server) = (Place::new(), Server::start());
+    let (before, number) = (server.condition(), server.number());
+    let words = ["-p", &number, "--work", "syscall:write", "--footprint", "64KiB"];
+    let Some(_) = served(&place, &[&words[..], &["--budget", "100ms"]].concat()) else { return };
+    let mut has_been_placed = before.1.len() == 1;
+    for moment in [1_300, 1_700, 2_100] {
+        let arguments = [&["inject", "--only-cpu", "--budget", "20s"][..], &words].concat();
+        let mut child = place.command(&arguments).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(moment));
+        has_been_placed |= server.condition() != before;
+        child.kill().expect("it is ours");
+        child.wait().expect("it is ours");
+        assert!(is_gone_soon(&["serve-one-injection", &child.id().to_string()]), "a real-time task is left");
+        assert!(is_gone_soon(&["restore-when-abandoned", &number]), "who puts it back is left");
+        assert_eq!(server.condition(), before);
+    }
+    assert!(has_been_placed, "it was on its CPU at no kill");
+}

@@ -3,9 +3,10 @@
 use analysis::injection::{Power, power};
 use indicatif::ProgressBar;
 use inject::{Progress, Stop};
-use injection::{Header, Run};
+use injection::{Header, Other, Run};
 use units::Nanos;
 
+use super::neighbours::Neighbours;
 use crate::progress::over_time;
 use crate::signals::Interrupt;
 
@@ -14,11 +15,18 @@ pub(super) struct Watcher<'a> {
     header: &'a Header,
     interrupt: &'a Interrupt,
     bar: ProgressBar,
+    neighbours: Neighbours,
 }
 
 impl<'a> Watcher<'a> {
     pub(super) fn new(header: &'a Header, interrupt: &'a Interrupt) -> Watcher<'a> {
-        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns) }
+        let neighbours = Neighbours::of(header.plan.cpu, None);
+        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours }
+    }
+
+    /// Who else has had much of the CPU.
+    pub(super) fn others(&self) -> Vec<Other> {
+        self.neighbours.heavy()
     }
 
     pub(super) fn finish(&self) {
@@ -32,6 +40,7 @@ impl Stop for Watcher<'_> {
     }
 
     fn progress(&mut self, progress: Progress, runs: &[Run]) {
+        self.neighbours.look();
         self.bar.set_position(progress.elapsed.0 / 1_000_000);
         if !self.bar.is_hidden() {
             let precision = power(self.header, runs).map_or(String::new(), |power| told(power, progress.elapsed));

@@ -87,7 +87,7 @@ impl Loaded {
             Content::Measured { findings, .. } => {
                 findings.results.iter().any(|result| matches!(result.verdict, Verdict::NotMeasured { .. }))
             }
-            Content::Injected { findings, .. } => findings.footprints.iter().any(|found| found.cost_ns.is_err()),
+            Content::Injected { findings, .. } => findings.footprints.iter().any(|found| !found.is_measured()),
             Content::Observed { .. } | Content::Simulated { .. } => false,
         };
         if is_any_missing { Exit::Reservations } else { Exit::Success }

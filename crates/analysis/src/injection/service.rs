@@ -1,0 +1,264 @@
+//! What cold caches cost a service that is preempted where it runs.
+//!
+//! Four phases are one value: what the thread used for its work in the phases in which memory was touched, less what it would have used at
+//! the price of the phases in which the preemptor span for as long, in core cycles, over the turns in which it ran.
+
+use ::injection::{Arm, Group, Injection, Phase, Service};
+use units::Bytes;
+
+use super::{Findings, FootprintFinding, headline, hertz, judged, mean};
+use crate::findings::Estimate;
+
+/// In fewer pieces of work one more or less counts for too much.
+const LEAST_WORK: u64 = 10;
+
+/// What was found of a service beside cold caches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceFindings {
+    /// What a preemption costs that touches nothing, as long as one of the first footprint, beside not being preempted. A server that was
+    /// held up finds more requests at once, so that it may be below 0.
+    pub held_up_ns: Result<Estimate, String>,
+    /// For how long it was held up, in nanoseconds.
+    pub held_up_for_ns: Option<f64>,
+    /// CPU time for a piece of work, where nothing was touched.
+    pub cpu_per_work_ns: Option<f64>,
+    /// Pieces of work a second, before it was preempted.
+    pub work_per_second: f64,
+    /// Its share of a CPU then.
+    pub cpu_share: f64,
+    /// Preemptions a second of wall time then, by the kernel's count.
+    pub preemptions_per_second: f64,
+    /// Groups of phases without enough work.
+    pub without_work: usize,
+}
+
+impl ServiceFindings {
+    /// The share of its CPU time that its own preemptions take, at so much each.
+    pub fn share(&self, cost_ns: f64) -> Option<f64> {
+        (self.cpu_share > 0.0).then(|| cost_ns * self.preemptions_per_second / 1e9 / self.cpu_share)
+    }
+}
+
+pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
+    let plan = &record.header.plan;
+    let chain_ns = mean_chain_ns(&record.groups);
+    let place = |place: usize| finding(&record.groups, place, plan.footprints_bytes[place], chain_ns);
+    let footprints: Vec<FootprintFinding> = (0..plan.footprints_bytes.len()).map(place).collect();
+    Findings {
+        cpu_ns: None,
+        core_hertz: hertz(&record.header.core_clock, chain_ns),
+        headline: headline(&plan.footprints_bytes, &record.header.host.caches),
+        per_second: per_second(&record.groups).unwrap_or(0.0),
+        footprints,
+        service: Some(of_service(record, service, chain_ns)),
+    }
+}
+
+fn of_service(record: &Injection, service: &Service, chain_ns: Option<f64>) -> ServiceFindings {
+    let seconds = service.look.wall_ns.0.max(1) as f64 / 1e9;
+    let against_idle: Vec<&Group> = record.groups.iter().filter(|group| group.is_against_idle()).collect();
+    let held_up: Vec<f64> =
+        against_idle.iter().filter_map(|group| cost(group, Arm::Idle, Arm::Spinning, chain_ns?)).collect();
+    let spinning = || record.groups.iter().flat_map(|group| group.of(Arm::Spinning));
+    let work: u64 = spinning().map(|phase| phase.work).sum();
+    let chains: f64 = spinning().filter_map(chains).sum();
+    ServiceFindings {
+        held_up_ns: judged(&held_up),
+        held_up_for_ns: away(against_idle.iter().flat_map(|group| group.of(Arm::Spinning))),
+        cpu_per_work_ns: chain_ns.filter(|_| work > 0).map(|chain| chains * chain / work as f64),
+        work_per_second: service.look.work as f64 / seconds,
+        cpu_share: service.look.cpu_ns.0 as f64 / 1e9 / seconds,
+        preemptions_per_second: service.look.involuntary as f64 / seconds,
+        without_work: record.groups.iter().filter(|group| !has_work(group)).count(),
+    }
+}
+
+fn finding(groups: &[Group], place: usize, footprint_bytes: Bytes, chain_ns: Option<f64>) -> FootprintFinding {
+    let own: Vec<&Group> =
+        groups.iter().filter(|group| group.footprint as usize == place && !group.is_against_idle()).collect();
+    let touching = || own.iter().flat_map(|group| group.of(Arm::Touching));
+    let sum = |of: fn(&Phase) -> u64| touching().map(of).sum::<u64>();
+    let (turns, preemptions) = (sum(|phase| phase.turns), sum(|phase| phase.turns_run));
+    let costs: Vec<f64> = own.iter().filter_map(|group| cost(group, Arm::Spinning, Arm::Touching, chain_ns?)).collect();
+    FootprintFinding {
+        footprint_bytes,
+        runs: costs.len(),
+        preemptions,
+        away_ns: away(touching()),
+        hit: (turns > 0).then(|| sum(|phase| phase.involuntary) as f64 / turns as f64),
+        cost_ns: Err("a service is preempted in both arms, and what the switch costs cancels".to_owned()),
+        reload_ns: Some(judged(&costs)),
+    }
+}
+
+/// How long the preemptor has the CPU, each time but for the last in a phase.
+fn away<'a>(phases: impl Iterator<Item = &'a Phase>) -> Option<f64> {
+    mean(phases.filter(|phase| phase.turns > 1).map(|phase| phase.away_ns.0 as f64 / (phase.turns - 1) as f64))
+}
+
+fn has_work(group: &Group) -> bool {
+    [Arm::Touching, Arm::Spinning, Arm::Idle].iter().all(|arm| {
+        let mut phases = group.of(*arm).peekable();
+        phases.peek().is_none() || phases.map(|phase| phase.work).sum::<u64>() >= LEAST_WORK
+    })
+}
+
+/// What a turn of `arm` costs more than its work would in `base`, in nanoseconds of a core whose chains take so long.
+fn cost(group: &Group, base: Arm, arm: Arm, chain_ns: f64) -> Option<f64> {
+    let sums = |arm: Arm| -> Option<(f64, f64)> {
+        let spent: f64 = group.of(arm).map(chains).sum::<Option<f64>>()?;
+        Some((spent, group.of(arm).map(|phase| phase.work).sum::<u64>() as f64))
+    };
+    let ((base_spent, base_work), (spent, work)) = (sums(base)?, sums(arm)?);
+    let turns = group.of(arm).map(|phase| phase.turns_run).sum::<u64>();
+    (has_work(group) && turns > 0).then(|| (spent - base_spent / base_work * work) * chain_ns / turns as f64)
+}
+
+/// CPU time in chains of multiplications, each of the same number of core cycles.
+fn chains(phase: &Phase) -> Option<f64> {
+    (phase.chain_ps > 0).then(|| phase.cpu_ns.0 as f64 * 1e3 / phase.chain_ps as f64)
+}
+
+/// The harmonic mean over CPU time.
+fn mean_chain_ns(groups: &[Group]) -> Option<f64> {
+    let phases = || groups.iter().flat_map(|group| &group.phases);
+    let chains: f64 = phases().filter_map(chains).sum();
+    (chains > 0.0).then(|| phases().map(|phase| phase.cpu_ns.0 as f64).sum::<f64>() / chains)
+}
+
+/// Preemptions a second while it was preempted.
+fn per_second(groups: &[Group]) -> Option<f64> {
+    let phases = || groups.iter().flat_map(|group| &group.phases).filter(|phase| phase.arm != Arm::Idle);
+    let wall: u64 = phases().map(|phase| phase.wall_ns.0).sum();
+    (wall > 0).then(|| phases().map(|phase| phase.turns).sum::<u64>() as f64 * 1e9 / wall as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::header;
+    use super::super::{analyse, power};
+    use super::*;
+    use crate::testing::normal;
+    use ::injection::Look;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use units::Nanos;
+
+    const CHAIN_PS: u64 = 600_000;
+    const TURNS: u64 = 40;
+
+    fn service() -> Service {
+        Service {
+            process: 7,
+            thread: 8,
+            name: "redis-server".to_owned(),
+            work: "syscall:write".to_owned(),
+            allowed: Vec::new(),
+            look: Look {
+                wall_ns: Nanos::seconds(2),
+                cpu_ns: Nanos::seconds(1),
+                work: 200_000,
+                involuntary: 1_800,
+                ..Look::default()
+            },
+        }
+    }
+
+    /// 20 ms of CPU time, 10 us each piece of work, and so much more each turn; a core as fast as its chain says.
+    fn phase(arm: Arm, more: f64, chain_ps: u64) -> Phase {
+        let (cpu, speed) = (20e6, chain_ps as f64 / CHAIN_PS as f64);
+        let work = (cpu / speed - more * TURNS as f64) / 10e3;
+        Phase {
+            arm,
+            wall_ns: Nanos::millis(20),
+            cpu_ns: Nanos(cpu as u64),
+            chain_ps,
+            work: work.round() as u64 * 100,
+            turns: TURNS,
+            turns_run: TURNS,
+            away_ns: Nanos(10_000 * (TURNS - 1)),
+            voluntary: 0,
+            involuntary: TURNS,
+        }
+    }
+
+    fn group(footprint: u32, arms: [(Arm, f64); 2], chain_ps: u64) -> Group {
+        let [first, second] = arms.map(|(arm, more)| phase(arm, more, chain_ps));
+        Group { block: 0, footprint, since_start_ns: Nanos(0), phases: [first, second, second, first] }
+    }
+
+    fn record(groups: Vec<Group>) -> Injection {
+        let header = ::injection::Header { service: Some(service()), ..header() };
+        Injection { header, runs: Vec::new(), groups, end: None }
+    }
+
+    fn reload(findings: &Findings, place: usize) -> &Estimate {
+        findings.footprints[place].reload_ns.as_ref().expect("of a service").as_ref().expect("enough groups")
+    }
+
+    #[test]
+    fn what_was_put_in_comes_out_whatever_the_core_does_meanwhile() {
+        let mut dice = ChaCha8Rng::seed_from_u64(4);
+        let mut groups = Vec::new();
+        for number in 0..40 {
+            let cost = 1_500.0 + 1_000.0 * normal(&mut dice);
+            let chain_ps = CHAIN_PS + 10_000 * (number % 5);
+            groups.push(group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], chain_ps));
+            groups.push(group(0, [(Arm::Spinning, 0.0), (Arm::Touching, 0.0)], chain_ps));
+            groups.push(group(1, [(Arm::Spinning, -2_000.0), (Arm::Idle, 0.0)], chain_ps));
+        }
+        let found = analyse(&record(groups));
+        let cost = reload(&found, 1);
+        assert!(cost.low < 1_530.0 && cost.high > 1_470.0 && cost.high - cost.low < 900.0, "{cost:?}");
+        assert_eq!(reload(&found, 0).estimate.round(), 0.0);
+        assert_eq!((found.footprints[1].hit, found.footprints[1].away_ns), (Some(1.0), Some(10_000.0)));
+        let service = found.service.as_ref().expect("a service");
+        let held_up = service.held_up_ns.as_ref().expect("40 groups").estimate;
+        assert!((held_up + 2_000.0).abs() < 150.0, "{held_up}");
+        assert_eq!((service.preemptions_per_second, service.cpu_share, service.without_work), (900.0, 0.5, 0));
+        // 900 of 1.5 us in a second, of which it has the half.
+        assert!((service.share(1_500.0).expect("it runs") - 0.0027).abs() < 1e-9);
+        assert!(!found.footprints[2].is_measured() && found.footprints[1].is_measured());
+    }
+
+    #[test]
+    fn phases_without_work_are_counted_and_left_out() {
+        let mut idle = group(1, [(Arm::Touching, 1_000.0), (Arm::Spinning, 0.0)], CHAIN_PS);
+        idle.phases.iter_mut().for_each(|phase| phase.work = 4);
+        let found = analyse(&record(vec![idle; 10]));
+        let why = found.footprints[1].reload_ns.clone().expect("of a service").expect_err("nothing to see");
+        assert!(why.starts_with("found 0 usable"), "{why}");
+        assert_eq!(found.service.expect("a service").without_work, 10);
+        let mut gone = group(1, [(Arm::Touching, 1_000.0), (Arm::Spinning, 0.0)], CHAIN_PS);
+        gone.phases[2].chain_ps = 0;
+        assert!(!analyse(&record(vec![gone; 10])).footprints[1].is_measured());
+        assert_eq!(analyse(&record(Vec::new())).core_hertz, None);
+    }
+
+    /// Nobody is touched in either arm: 90 of 100 intervals hold 0.
+    #[test]
+    fn nothing_is_called_a_cost_as_often_as_is_told() {
+        let mut dice = ChaCha8Rng::seed_from_u64(5);
+        let mut call = || {
+            let groups = (0..24).map(|_| {
+                let cost = 3_000.0 * normal(&mut dice);
+                group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], CHAIN_PS)
+            });
+            let found = analyse(&record(groups.collect()));
+            let cost = reload(&found, 1);
+            u32::from(cost.low > 0.0 || cost.high < 0.0)
+        };
+        let calls: u32 = (0..100).map(|_| call()).sum();
+        assert!(calls <= 18, "{calls} of 100");
+    }
+
+    #[test]
+    fn how_precise_it_is_so_far_is_told_of_the_first_footprint() {
+        let of = |cost: f64| group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], CHAIN_PS);
+        let groups: Vec<Group> = (0..20).map(|number| of(1_000.0 + 1_000.0 * f64::from(number % 4))).collect();
+        let header = record(Vec::new()).header;
+        let precision = power::half_width_ns(&header, &groups).expect("20 groups");
+        assert!((200.0..1_200.0).contains(&precision), "{precision}");
+        assert_eq!(power::half_width_ns(&header, &[]), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! A thread of another program on one CPU, for as long as it is measured there.
+
+use std::io;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+use units::CpuId;
+
+use super::{Census, ThreadId};
+use crate::control::cpu_set;
+use crate::facts::Root;
+use crate::restorer::Restorer;
+
+/// On one CPU until it is dropped; then, and where this process is killed, it may run where it could before.
+#[derive(Debug)]
+pub struct Placed {
+    order: Option<PutBack>,
+    _restorer: Option<Restorer>,
+    allowed: Vec<CpuId>,
+}
+
+/// What is to be put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PutBack {
+    id: ThreadId,
+    /// When it was placed, in the kernel's ticks since the machine began.
+    since: u64,
+    cpu: CpuId,
+    allowed: Vec<CpuId>,
+}
+
+impl Placed {
+    /// Lets a thread run on that CPU alone.
+    ///
+    /// # Errors
+    /// Where the kernel refuses it, or there is no process that puts it back.
+    pub fn on(id: ThreadId, cpu: CpuId) -> io::Result<Placed> {
+        let allowed = allowed_cpus(id.thread)?;
+        if allowed == [cpu] {
+            return Ok(Placed { order: None, _restorer: None, allowed });
+        }
+        let order = PutBack { id, since: ticks_since_boot(), cpu, allowed: allowed.clone() };
+        // Before anything is changed.
+        let restorer = Restorer::of_affinity(&order.words())?;
+        set(id.thread, &[cpu])?;
+        Ok(Placed { order: Some(order), _restorer: Some(restorer), allowed })
+    }
+
+    /// The CPUs that it was allowed before.
+    pub fn allowed(&self) -> &[CpuId] {
+        &self.allowed
+    }
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        self.order.iter().for_each(PutBack::perform);
+    }
+}
+
+impl PutBack {
+    fn words(&self) -> [String; 6] {
+        let ThreadId { process, thread, began } = self.id;
+        let allowed = units::format_cpu_list(&self.allowed);
+        let cpu = self.cpu.to_string();
+        [process.to_string(), thread.to_string(), began.to_string(), self.since.to_string(), cpu, allowed]
+    }
+
+    fn parse(words: &[String]) -> Option<PutBack> {
+        let [process, thread, began, since, cpu, allowed] = words else { return None };
+        let id = ThreadId { process: process.parse().ok()?, thread: thread.parse().ok()?, began: began.parse().ok()? };
+        let (since, cpu) = (since.parse().ok()?, cpu.parse().ok()?);
+        Some(PutBack { id, since, cpu, allowed: units::parse_cpu_list(allowed).ok()? })
+    }
+
+    /// Of the thread, and of those that were started by it or beside it meanwhile, which have their CPUs from their parents. Whoever has
+    /// been given others since has those.
+    fn perform(&self) {
+        let census = Census::now(&Root::system());
+        let family = census.family(self.id.process);
+        let is_it = |id: ThreadId| id == self.id || (id.began >= self.since && family.contains(&id.process));
+        let threads = census.threads().map(|seen| seen.id).filter(|id| is_it(*id));
+        for id in threads.filter(|id| allowed_cpus(id.thread).is_ok_and(|now| now == [self.cpu])) {
+            let _ = set(id.thread, &self.allowed);
+        }
+    }
+}
+
+/// What a process does that was started to put a thread back where its run is killed.
+pub(crate) fn put_back(words: &[String]) {
+    PutBack::parse(words).iter().for_each(PutBack::perform);
+}
+
+/// As the kernel tells when a thread began: 100 a second on every machine.
+fn ticks_since_boot() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    now.tv_sec as u64 * 100 + now.tv_nsec as u64 / 10_000_000
+}
+
+/// The CPUs that a thread may run on.
+///
+/// # Errors
+/// Where there is none of that number.
+pub fn allowed_cpus(thread: u32) -> io::Result<Vec<CpuId>> {
+    let set = sched_getaffinity(pid(thread))?;
+    Ok((0..CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).map(CpuId).collect())
+}
+
+fn set(thread: u32, cpus: &[CpuId]) -> io::Result<()> {
+    Ok(sched_setaffinity(pid(thread), &cpu_set(cpus)?)?)
+}
+
+fn pid(thread: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(thread).unwrap_or(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    /// A child that sleeps, killed when dropped.
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn start() -> Sleeper {
+            Sleeper(Command::new("sleep").arg("60").spawn().expect("it starts"))
+        }
+
+        fn id(&self) -> ThreadId {
+            let census = Census::now(&Root::system());
+            census.threads().find(|seen| seen.id.thread == self.0.id()).expect("it sleeps").id
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn words_are_read_back_as_they_were_written() {
+        let id = ThreadId { process: 3, thread: 4, began: 5 };
+        let order = PutBack { id, since: 6, cpu: CpuId(1), allowed: vec![CpuId(0), CpuId(1), CpuId(2)] };
+        assert_eq!(PutBack::parse(&order.words()), Some(order.clone()));
+        assert_eq!(PutBack::parse(&order.words()[1..]), None);
+    }
+
+    /// Where there is one CPU alone nothing is to be put back.
+    #[test]
+    fn who_was_placed_is_put_back_and_who_was_moved_since_is_left() {
+        let sleeper = Sleeper::start();
+        let id = sleeper.id();
+        let before = allowed_cpus(id.thread).expect("ours");
+        let cpu = before[0];
+        let order = PutBack { id, since: ticks_since_boot(), cpu, allowed: before.clone() };
+        set(id.thread, &[cpu]).expect("ours");
+        order.perform();
+        assert_eq!(allowed_cpus(id.thread).expect("ours"), before);
+        if let Some(&other) = before.get(1) {
+            set(id.thread, &[other]).expect("ours");
+            order.perform();
+            assert_eq!(allowed_cpus(id.thread).expect("ours"), [other], "somebody else has chosen that");
+        }
+        set(id.thread, &[cpu]).expect("ours");
+        PutBack { id: ThreadId { began: id.began + 1, ..id }, ..order }.perform();
+        assert_eq!(allowed_cpus(id.thread).expect("ours"), [cpu], "another thread of that number");
+    }
+}

@@ -1,0 +1,89 @@
+//! One thread of a program that runs already, as the kernel's files tell it.
+
+use std::fs::File;
+use std::io;
+
+use record::KernelSwitches;
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use crate::evidence::{parse_switches, read_text};
+
+/// A thread, told apart from a later one of the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ThreadId {
+    /// Its process.
+    pub process: u32,
+    /// Its number.
+    pub thread: u32,
+    /// When it began, in the kernel's ticks since the machine did.
+    pub began: u64,
+}
+
+/// Its open files. What they say ends with the thread, whoever has its number then.
+#[derive(Debug)]
+pub struct LiveThread {
+    schedstat: File,
+    status: File,
+    text: Vec<u8>,
+}
+
+/// The longest of these files has fewer bytes by far.
+const LONGEST: usize = 16 << 10;
+
+impl LiveThread {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// Where there is no such thread, or the kernel keeps no account.
+    pub fn open(id: ThreadId) -> io::Result<LiveThread> {
+        let open = |name: &str| File::open(format!("/proc/{}/task/{}/{name}", id.process, id.thread));
+        Ok(LiveThread { schedstat: open("schedstat")?, status: open("status")?, text: vec![0; LONGEST] })
+    }
+
+    /// CPU time so far; exact where it does not run at this moment, as while the caller is on its CPU.
+    ///
+    /// # Errors
+    /// Where it has ended.
+    pub fn cpu_time(&mut self) -> io::Result<Nanos> {
+        let text = read_text(Some(&self.schedstat), &mut self.text).ok_or_else(ended)?;
+        text.split_ascii_whitespace().next().and_then(|used| used.parse().ok()).map(Nanos).ok_or_else(ended)
+    }
+
+    /// Switches so far.
+    ///
+    /// # Errors
+    /// Where it has ended.
+    pub fn switches(&mut self) -> io::Result<KernelSwitches> {
+        read_text(Some(&self.status), &mut self.text).and_then(parse_switches).ok_or_else(ended)
+    }
+}
+
+/// What the kernel says of one that has.
+fn ended() -> io::Error {
+    rustix::io::Errno::SRCH.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_threads_time_and_switches_are_read_until_it_ends() {
+        let (tell, told) = mpsc::channel();
+        let (go, gone) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            tell.send(crate::task::current_tid()).expect("the test waits");
+            gone.recv().expect("the test says when");
+        });
+        let id = ThreadId { process: std::process::id(), thread: told.recv().expect("a number") as u32, began: 0 };
+        let mut live = LiveThread::open(id).expect("it runs");
+        assert!(live.cpu_time().expect("it runs") > Nanos(0));
+        assert!(live.switches().expect("it runs").voluntary > 0 || live.switches().is_ok());
+        go.send(()).expect("it waits");
+        thread.join().expect("it ends");
+        assert_eq!(live.cpu_time().expect_err("it has ended").raw_os_error(), Some(libc::ESRCH));
+        assert!(live.switches().is_err());
+    }
+}

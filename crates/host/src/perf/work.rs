@@ -1,0 +1,140 @@
+//! How often a thread of another program makes a system call, or calls a function.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use perf_event::events::{Software, Tracepoint};
+use perf_event::{Builder, Counter};
+use serde::{Deserialize, Serialize};
+
+use super::source::Unavailable;
+
+/// Where the kernel lists its tracepoints: in a file system of their own, or as part of another one.
+const TRACEPOINTS: [&str; 2] = ["/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"];
+
+/// What is counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Called {
+    /// A system call of this name.
+    SystemCall(String),
+    /// The instruction at this place of a file.
+    Function {
+        /// The program or library.
+        file: PathBuf,
+        /// From the start of the file on.
+        offset: u64,
+    },
+}
+
+/// Counts from its start on, whatever else looks at the same.
+#[derive(Debug)]
+pub struct CallCounter(Counter);
+
+impl CallCounter {
+    /// Of one thread, and not of those that it starts.
+    ///
+    /// # Errors
+    /// Where the kernel refuses it, with what helps.
+    pub fn open(called: &Called, thread: u32) -> Result<CallCounter, Unavailable> {
+        let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
+        match called {
+            Called::SystemCall(name) => build(Builder::new(Tracepoint::with_id(tracepoint(name)?)), thread),
+            Called::Function { file, offset } => {
+                // The kernel reads the path as it opens the event.
+                let path = CString::new(file.as_os_str().as_bytes()).map_err(|error| Unavailable(error.to_string()))?;
+                let mut builder = Builder::new(Software::DUMMY);
+                let attributes = builder.attrs_mut();
+                (attributes.type_, attributes.config) = (probes()?, 0);
+                (attributes.config1, attributes.config2) = (path.as_ptr() as u64, *offset);
+                build(builder, thread)
+            }
+        }
+    }
+
+    /// How often so far.
+    ///
+    /// # Errors
+    /// Where the kernel does not tell.
+    pub fn read(&mut self) -> io::Result<u64> {
+        self.0.read()
+    }
+}
+
+fn build(mut builder: Builder<'_>, thread: i32) -> Result<CallCounter, Unavailable> {
+    // A system call is entered in the kernel.
+    builder.observe_pid(thread).any_cpu().exclude_kernel(false).enabled(true);
+    builder.build().map(CallCounter).map_err(|error| refused(&error))
+}
+
+/// The kernel's number for probes of functions.
+fn probes() -> Result<u32, Unavailable> {
+    let text = std::fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").unwrap_or_default();
+    let none = || Unavailable("found no probes of functions, need a kernel with CONFIG_UPROBE_EVENTS=y".to_owned());
+    text.trim().parse().map_err(|_| none())
+}
+
+fn tracepoint(name: &str) -> Result<u64, Unavailable> {
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let unknown = || {
+        Unavailable(format!(
+            "found no system call '{}' among the kernel's tracepoints, need one as ls /sys/kernel/tracing/events/syscalls has it \
+             behind sys_enter_",
+            record::printable(name)
+        ))
+    };
+    if !is_name {
+        return Err(unknown());
+    }
+    let folder = TRACEPOINTS.iter().find(|folder| std::fs::metadata(format!("{folder}/syscalls")).is_ok());
+    let folder = folder.ok_or_else(|| {
+        Unavailable(
+            "found no tracepoints of system calls in /sys/kernel/tracing, need them to be readable, and a kernel with \
+             CONFIG_FTRACE_SYSCALLS=y; run it as root (sudo mount -t tracefs tracefs /sys/kernel/tracing mounts them), or count by a \
+             command"
+                .to_owned(),
+        )
+    })?;
+    let text = std::fs::read_to_string(format!("{folder}/syscalls/sys_enter_{name}/id"));
+    text.ok().and_then(|text| text.trim().parse().ok()).ok_or_else(unknown)
+}
+
+fn refused(error: &io::Error) -> Unavailable {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => Unavailable(
+            "found no right to count calls in the kernel, need root or cap_perfmon; run it with sudo, or count by a command".to_owned(),
+        ),
+        Some(libc::ESRCH) => Unavailable("found a thread that has ended, need one that goes on".to_owned()),
+        _ => Unavailable(format!("found the kernel refuse to count calls ({error}), need one that does; count by a command")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_one_thread_are_counted() {
+        let called = Called::SystemCall("getppid".to_owned());
+        let mut counter = match CallCounter::open(&called, crate::task::current_tid() as u32) {
+            Ok(counter) => counter,
+            Err(why) => return println!("skipped: {why}"),
+        };
+        let before = counter.read().expect("a counter");
+        assert!((0..7).all(|_| rustix::process::getppid().is_some()));
+        std::thread::spawn(rustix::process::getppid).join().expect("it ends");
+        assert_eq!(counter.read().expect("a counter") - before, 7);
+    }
+
+    #[test]
+    fn what_is_no_system_call_is_told() {
+        for name in ["", "../../sched/sched_switch", "wrote\u{1b}"] {
+            let why = tracepoint(name).expect_err("no system call").to_string();
+            assert!(why.starts_with("found no system call '") && !why.contains('\u{1b}'), "{why}");
+        }
+        let unknown = tracepoint("wrote").expect_err("no system call").to_string();
+        assert!(unknown.starts_with("found no "), "{unknown}");
+    }
+}

@@ -1,0 +1,77 @@
+//! What a preemptor does on the CPU that it takes, and how it gives it away.
+
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+use host::clock::Clock;
+use host::control::limit_real_time;
+use host::core_clock::{self, CoreProbe};
+use host::memory::{Memory, Reach};
+use host::timer::Alarm;
+use units::{Bytes, Nanos, Ticks};
+use workload::Pages;
+
+/// Whoever runs so long without giving the CPU away is out of hand; the largest footprint takes some milliseconds.
+const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);
+
+/// Words of a cache line.
+const LINE: usize = 8;
+
+/// Memory to touch, a timer, and the core's clock.
+pub(crate) struct Preemptor {
+    clock: Clock,
+    overhead: f64,
+    alarm: Alarm,
+    memory: Memory,
+}
+
+impl Preemptor {
+    /// One that may touch so much; all of it is there.
+    pub(crate) fn new(clock: Clock, overhead: Ticks, footprint: Bytes) -> io::Result<Preemptor> {
+        let memory = Memory::map(footprint, Reach::Private, Pages::Base).map_err(io::Error::other)?;
+        memory.iter().for_each(|word| word.store(1, Relaxed));
+        Ok(Preemptor { clock, overhead: overhead.0 as f64, alarm: Alarm::new()?, memory })
+    }
+
+    /// Bounds how long the kernel lets this process run under a real-time policy without a pause.
+    pub(crate) fn limit() -> io::Result<()> {
+        limit_real_time(LONGEST_REAL_TIME_RUN)
+    }
+
+    /// Gives the CPU away for so long; tells for how long it was away.
+    pub(crate) fn give_cpu(&self, time: Nanos) -> io::Result<Ticks> {
+        let before = self.clock.now();
+        self.alarm.wait(time)?;
+        Ok(self.since(before))
+    }
+
+    /// Touches one word of each line of so many bytes.
+    pub(crate) fn touch(&self, footprint: Bytes) -> Ticks {
+        let before = self.clock.now();
+        let words = (footprint.0 / 8) as usize;
+        for word in self.memory[..words.min(self.memory.len())].iter().step_by(LINE) {
+            word.store(word.load(Relaxed) + 1, Relaxed);
+        }
+        self.since(before)
+    }
+
+    /// Does nothing for so long.
+    pub(crate) fn spin(&self, time: Ticks) -> Ticks {
+        let before = self.clock.now();
+        while self.since(before) < time {
+            std::hint::spin_loop();
+        }
+        self.since(before)
+    }
+
+    /// How long a chain of multiplications takes, as the mean of so many.
+    pub(crate) fn chain(&self, probes: u32) -> f64 {
+        let sum: f64 =
+            (0..probes).map(|_| core_clock::probe(self.clock)).map(|CoreProbe { chain, .. }| chain.0 as f64).sum();
+        (sum / f64::from(probes) - self.overhead).max(1.0)
+    }
+
+    fn since(&self, before: Ticks) -> Ticks {
+        Ticks(self.clock.now().0.saturating_sub(before.0))
+    }
+}

@@ -1,0 +1,80 @@
+use std::io;
+
+use record::printable;
+use units::Nanos;
+
+use super::find::{LEAST_SHARE, LOOK};
+
+/// Why a service cannot be measured. Reads well behind "failed to inject: ".
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceFault {
+    /// Nothing has that number.
+    #[error("found no process {0}, need one that runs; see ps -e")]
+    NoProcess(u32),
+    /// The kernel keeps no account of CPU time.
+    #[error(
+        "found no CPU time of threads in /proc/PID/schedstat, need it; it is there with CONFIG_SCHED_INFO, as distributions build it"
+    )]
+    NoAccount,
+    /// It belongs to somebody else.
+    #[error(
+        "found that process {process} ({}) belongs to somebody else, need one of your own, or the right to place it; run it as root", printable(.name)
+    )]
+    NotOurs {
+        /// Its number.
+        process: u32,
+        /// Its name.
+        name: String,
+    },
+    /// It may not run where it is wanted.
+    #[error(
+        "found a thread that cannot be placed on a CPU ({0}), need one that can; kernel threads of a CPU stay where they are"
+    )]
+    NotPlaced(io::Error),
+    /// It does nothing.
+    #[error(
+        "found process {process} ({}) with the CPU for {share:.1} % of {LOOK}, need {least:.0} % or more, since who waits is not \
+         preempted; put it under load, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
+    )]
+    AtRest {
+        /// Its number.
+        process: u32,
+        /// Its name.
+        name: String,
+        /// Of a CPU, in percent.
+        share: f64,
+    },
+    /// What is counted does not happen.
+    #[error(
+        "found no {} in {LOOK} of thread {thread} ({}), need what the service does for each piece of its work; choose another with \
+         --work: strace -c -p {thread} shows its system calls", printable(.work), printable(.name)
+    )]
+    NoWork {
+        /// What.
+        work: String,
+        /// The thread.
+        thread: u32,
+        /// Its name.
+        name: String,
+    },
+    /// The kernel does not count it.
+    #[error("{0}")]
+    NotCounted(#[from] host::perf::Unavailable),
+    /// A command that prints something else.
+    #[error(
+        "found {} from the command '{}' of --work, need a number alone: how much work was done so far; or syscall:NAME, or \
+         uprobe:LIBRARY:FUNCTION", printable(.found), printable(.command)
+    )]
+    Command {
+        /// The command.
+        command: String,
+        /// What it has printed.
+        found: String,
+    },
+    /// It ended.
+    #[error("found that process {0} has ended after {1}, need one that goes on")]
+    Ended(u32, Nanos),
+    /// No preemptor was to be had.
+    #[error("{0}")]
+    Refused(String),
+}

@@ -1,0 +1,191 @@
+//! Who of a service does its work, and what it does by itself.
+
+use std::collections::BTreeSet;
+
+use host::clock::monotonic;
+use host::facts::Root;
+use host::live::{Census, LiveThread, Seen};
+use injection::Look;
+use record::KernelSwitches;
+use units::{CpuId, Nanos};
+
+use super::work::{Counter, Work};
+use super::{ServiceFault, ThreadId};
+
+/// So long it is looked who is busiest.
+const GLANCE: Nanos = Nanos::millis(300);
+
+/// So long it is looked what that one does.
+pub(crate) const LOOK: Nanos = Nanos::seconds(1);
+
+/// Who has less of a CPU is hardly ever preempted.
+pub(crate) const LEAST_SHARE: f64 = 0.02;
+
+/// So much work a phase is to have, at least: one piece more or less is a hundredth of it.
+const LEAST_WORK: f64 = 100.0;
+
+/// No phase is longer, whatever is done in it.
+const LONGEST_PHASE: Nanos = Nanos::seconds(1);
+
+/// The thread that does the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Which.
+    pub id: ThreadId,
+    /// Its name; hostile text until escaped.
+    pub name: String,
+    /// The CPU that it was on last.
+    pub cpu: CpuId,
+    /// What it did.
+    pub look: Look,
+}
+
+impl Found {
+    /// How long a phase is, so that there is enough work in it.
+    pub fn phase(&self, work: &Work) -> Nanos {
+        let rate = self.look.work as f64 / self.look.wall_ns.0.max(1) as f64;
+        let enough = Nanos((LEAST_WORK / rate.max(1e-9)) as u64).min(LONGEST_PHASE);
+        enough.max(work.least_phase())
+    }
+
+    /// Whether there is something to preempt, and something to count.
+    fn check(self, work: &str) -> Result<Found, ServiceFault> {
+        let Found { id, name, look, .. } = &self;
+        let share = look.cpu_ns.0 as f64 / look.wall_ns.0.max(1) as f64;
+        if share < LEAST_SHARE {
+            return Err(ServiceFault::AtRest { process: id.process, name: name.clone(), share: share * 100.0 });
+        }
+        if look.work == 0 {
+            return Err(ServiceFault::NoWork { work: work.to_owned(), thread: id.thread, name: name.clone() });
+        }
+        Ok(self)
+    }
+}
+
+/// The busiest thread of a process and of those that it has started, or the one of that number; and what it does in a second. `work` is
+/// how the user has it.
+///
+/// # Errors
+/// Where there is none, it does nothing, or its work cannot be counted.
+pub fn find(number: u32, counted: &Work, work: &str, cpus: &[CpuId]) -> Result<Found, ServiceFault> {
+    let root = Root::system();
+    let before = Census::now(&root);
+    let members = members(&before, number)?;
+    std::thread::sleep(GLANCE.as_duration());
+    let now = Census::now(&root);
+    let seen = busiest(&now, &before, &members).ok_or(ServiceFault::NoProcess(number))?;
+    look(seen, &members, counted, cpus)?.check(work)
+}
+
+/// Who may be meant by a number: a process with all that it has started, or a thread that does not lead one.
+fn members(census: &Census, number: u32) -> Result<Members, ServiceFault> {
+    if census.threads().next().is_none() {
+        return Err(ServiceFault::NoAccount);
+    }
+    let is_process = census.threads().any(|seen| seen.id.process == number);
+    let is_thread = census.threads().any(|seen| seen.id.thread == number);
+    match (is_process, is_thread) {
+        (true, _) => Ok(Members::Family(census.family(number))),
+        (false, true) => Ok(Members::Thread(number)),
+        (false, false) => Err(ServiceFault::NoProcess(number)),
+    }
+}
+
+enum Members {
+    Family(BTreeSet<u32>),
+    Thread(u32),
+}
+
+impl Members {
+    fn has(&self, seen: &Seen) -> bool {
+        match self {
+            Members::Family(processes) => processes.contains(&seen.id.process),
+            Members::Thread(thread) => seen.id.thread == *thread,
+        }
+    }
+}
+
+/// Of equals the first.
+fn busiest<'a>(now: &'a Census, before: &Census, members: &Members) -> Option<&'a Seen> {
+    let used = now.used_since(before).filter(|(seen, _)| members.has(seen));
+    used.reduce(|most, next| if next.1 > most.1 { next } else { most }).map(|(seen, _)| seen)
+}
+
+fn look(seen: &Seen, members: &Members, counted: &Work, cpus: &[CpuId]) -> Result<Found, ServiceFault> {
+    let id = seen.id;
+    let mut counter = Counter::start(counted, id.thread, cpus)?;
+    let began = monotonic();
+    let ended = |_| ServiceFault::Ended(id.process, monotonic().saturating_sub(began));
+    let mut thread = LiveThread::open(id).map_err(ended)?;
+    let root = Root::system();
+    let mut read = || -> Result<(u64, Nanos, KernelSwitches), ServiceFault> {
+        Ok((counter.read()?, thread.cpu_time().map_err(ended)?, thread.switches().map_err(ended)?))
+    };
+    let (census, (work, cpu, switches)) = (Census::now(&root), read()?);
+    let start = monotonic();
+    std::thread::sleep(LOOK.as_duration());
+    let (work_after, cpu_after, after) = read()?;
+    let wall_ns = monotonic().saturating_sub(start);
+    let now = Census::now(&root);
+    let others = now.used_since(&census).filter(|(other, _)| members.has(other) && other.id != id);
+    Ok(Found {
+        id,
+        name: seen.name.clone(),
+        cpu: now.threads().find(|other| other.id == id).unwrap_or(seen).cpu,
+        look: Look {
+            wall_ns,
+            cpu_ns: cpu_after.saturating_sub(cpu),
+            others_cpu_ns: Nanos(others.map(|(_, used)| used.0).sum()),
+            work: work_after.saturating_sub(work),
+            voluntary: after.voluntary - switches.voluntary,
+            involuntary: after.involuntary - switches.involuntary,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::perf::Called;
+
+    fn found(cpu: u64, work: u64) -> Found {
+        let id = ThreadId { process: 7, thread: 8, began: 0 };
+        let look = Look { wall_ns: Nanos::seconds(1), cpu_ns: Nanos(cpu), work, ..Look::default() };
+        Found { id, name: "ser\u{1b}ver".to_owned(), cpu: CpuId(0), look }
+    }
+
+    #[test]
+    fn who_does_nothing_is_told_so() {
+        let said = |found: Found| found.check("syscall:write").map_err(|fault| fault.to_string()).err();
+        assert_eq!(said(found(500_000_000, 10)), None);
+        assert_eq!(
+            said(found(3_000_000, 10)).as_deref(),
+            Some(
+                "found process 7 (ser\\u{1b}ver) with the CPU for 0.3 % of 1.00 s, need 2 % or more, since who waits is not preempted; put it \
+                 under load, or name the process that does the work"
+            )
+        );
+        assert_eq!(
+            said(found(500_000_000, 0)).as_deref(),
+            Some(
+                "found no syscall:write in 1.00 s of thread 8 (ser\\u{1b}ver), need what the service does for each piece of its work; choose \
+                 another with --work: strace -c -p 8 shows its system calls"
+            )
+        );
+    }
+
+    #[test]
+    fn a_phase_has_enough_work() {
+        let calls = Work::Called(Called::SystemCall("write".to_owned()));
+        let phase = |work| found(1, work).phase(&calls);
+        assert_eq!([phase(100_000), phase(1_000), phase(3)], [20, 100, 1000].map(Nanos::millis));
+        assert_eq!(found(1, 100_000).phase(&Work::Command("count".to_owned())), Nanos::seconds(1));
+    }
+
+    #[test]
+    fn who_is_not_there_is_told_so() {
+        let calls = Work::Called(Called::SystemCall("write".to_owned()));
+        let fault = find(u32::MAX, &calls, "syscall:write", &[]).expect_err("nobody has that number");
+        assert_eq!(fault.to_string(), "found no process 4294967295, need one that runs; see ps -e");
+    }
+}

@@ -1,0 +1,121 @@
+//! The preemptor from outside: what it tells is kept as soon as it comes.
+
+use std::io;
+
+use host::clock::monotonic;
+use host::task::{Servant, Waited};
+use injection::{Group, Line};
+use units::Nanos;
+
+use super::{Reply, ServiceFault, ServiceOrder};
+use crate::protocol::Request;
+use crate::run::{Progress, Stop};
+use crate::serve::{GLANCE, PATIENCE, SERVANT_ARGUMENT, ended};
+
+/// Tells what comes of an order, reply by reply.
+pub trait Follower {
+    /// The next reply; none where it was stopped.
+    fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;
+}
+
+/// How following has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// It was stopped.
+    pub is_interrupted: bool,
+    /// The service has ended.
+    pub has_service_ended: bool,
+}
+
+/// Hands every group to `sink`, until it is over.
+///
+/// # Errors
+/// The sink's, and where it cannot be done.
+pub fn follow<E: From<ServiceFault>>(
+    follower: &mut dyn Follower,
+    stop: &mut dyn Stop<Group>,
+    sink: &mut dyn FnMut(Line) -> Result<(), E>,
+) -> Result<Followed, E> {
+    let start = monotonic();
+    let mut groups = Vec::new();
+    let followed = |is_interrupted, has_service_ended| Ok(Followed { is_interrupted, has_service_ended });
+    loop {
+        match follower.next(&|| stop.should_stop()) {
+            None => return followed(true, false),
+            Some(Reply::Over) => return followed(false, false),
+            Some(Reply::Ended) => return followed(false, true),
+            Some(Reply::Refused(why)) => return Err(ServiceFault::Refused(why).into()),
+            Some(Reply::Group(group)) => {
+                sink(Line::Group(*group))?;
+                groups.push(*group);
+                stop.progress(Progress { runs: groups.len(), elapsed: monotonic().saturating_sub(start) }, &groups);
+            }
+        }
+    }
+}
+
+/// The process of the preemptor; it ends with this.
+pub struct ServantFollower {
+    servant: Servant,
+    latest: Nanos,
+    text: Vec<u8>,
+}
+
+impl ServantFollower {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// Where there is no process to be had.
+    pub fn start(order: ServiceOrder) -> Result<ServantFollower, ServiceFault> {
+        // The last group may begin right before the end.
+        let latest = order.until + Nanos(order.phase.0 * 16) + PATIENCE;
+        let tell = || -> io::Result<Servant> {
+            let mut servant = Servant::start(&[SERVANT_ARGUMENT])?;
+            servant.tell(&serde_json::to_vec(&Request::Service(order))?)?;
+            Ok(servant)
+        };
+        let servant = tell().map_err(|error| ServiceFault::Refused(format!("found no process ({error}), need one")))?;
+        Ok(ServantFollower { servant, latest, text: Vec::new() })
+    }
+
+    fn line(&mut self) -> Option<Vec<u8>> {
+        let end = self.text.iter().position(|byte| *byte == b'\n')?;
+        Some(self.text.drain(..=end).collect())
+    }
+
+    fn read(&mut self) -> io::Result<Option<Reply>> {
+        let mut buffer = [0; 4096];
+        match self.servant.wait_for_output(&mut buffer, GLANCE)? {
+            Waited::TimedOut if monotonic() >= self.latest => {
+                let hangs = "found a preemptor that does not answer, need one that does".to_owned();
+                return Ok(Some(Reply::Refused(hangs)));
+            }
+            Waited::TimedOut => (),
+            Waited::Bytes(count) => self.text.extend_from_slice(&buffer[..count]),
+            Waited::Ended => return Ok(Some(Reply::Refused(ended(self.servant.exit_status()?)))),
+        }
+        self.line().map(|line| serde_json::from_slice(&line).map_err(io::Error::from)).transpose()
+    }
+}
+
+impl Follower for ServantFollower {
+    fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply> {
+        loop {
+            if should_stop() {
+                return None;
+            }
+            if let Some(line) = self.line() {
+                return Some(serde_json::from_slice(&line).unwrap_or_else(|error| lost(&error.into())));
+            }
+            match self.read() {
+                Ok(None) => (),
+                Ok(Some(reply)) => return Some(reply),
+                Err(error) => return Some(lost(&error)),
+            }
+        }
+    }
+}
+
+fn lost(error: &io::Error) -> Reply {
+    Reply::Refused(format!("found no preemptor ({error}), need one"))
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::service::Work;
+use host::clock::Clock;
+use host::live::ThreadId;
+use units::{Bytes, CpuId};
+
+const COST: u64 = 3_000;
+const PER_WORK: u64 = 10_000;
+const TOOK: u64 = 50_000;
+
+/// A service that is never done, on a CPU of 1 tick a nanosecond. A preemption by one who touches costs it [`COST`] a time, and each piece
+/// of work [`PER_WORK`].
+#[derive(Default)]
+struct Scripted {
+    now: u64,
+    cpu: u64,
+    debt: u64,
+    worked: u64,
+    visits: Vec<Arm>,
+    ends_at: Option<u64>,
+    share: Option<f64>,
+}
+
+impl Spot for Scripted {
+    fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks> {
+        self.now += time.0;
+        let runs = (time.0 as f64 * self.share.unwrap_or(1.0)) as u64;
+        self.cpu += runs;
+        self.worked += runs - self.debt.min(runs);
+        self.debt = 0;
+        Ok(Ticks(time.0))
+    }
+
+    fn touch(&mut self, _: usize) -> Ticks {
+        self.debt = COST;
+        self.visits.push(Arm::Touching);
+        self.spin(0)
+    }
+
+    fn spin(&mut self, _: usize) -> Ticks {
+        self.now += TOOK;
+        Ticks(TOOK)
+    }
+
+    fn took(&self, _: usize) -> Nanos {
+        Nanos(TOOK)
+    }
+
+    fn chain(&mut self, _: u32) -> f64 {
+        600.0
+    }
+
+    fn cpu_time(&mut self) -> Result<Nanos, ServiceFault> {
+        Ok(Nanos(self.cpu))
+    }
+
+    fn counts(&mut self) -> Result<(u64, KernelSwitches), ServiceFault> {
+        match self.ends_at {
+            Some(end) if self.now > end => Err(ServiceFault::Ended(7, Nanos(self.now))),
+            _ => Ok((self.worked / PER_WORK, KernelSwitches::default())),
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos(self.now)
+    }
+}
+
+fn order(until: Nanos) -> ServiceOrder {
+    ServiceOrder {
+        id: ThreadId { process: 7, thread: 7, began: 0 },
+        work: Work::Command(String::new()),
+        cpu: CpuId(0),
+        other_cpus: Vec::new(),
+        clock: Clock::MonotonicRaw,
+        rate: TickRate(1_000_000_000),
+        overhead: Ticks(0),
+        period: Nanos::micros(500),
+        phase: Nanos::millis(20),
+        footprints: vec![Bytes(0), Bytes::kib(256)],
+        against_idle: 1,
+        touches_nothing: false,
+        seed: 3,
+        until,
+    }
+}
+
+fn groups(spot: &mut Scripted, order: &ServiceOrder) -> (Vec<Group>, Result<(), ServiceFault>) {
+    let mut groups = Vec::new();
+    let outcome = all(spot, order, &mut |group| {
+        groups.push(group);
+        Ok(())
+    });
+    (groups, outcome)
+}
+
+#[test]
+fn each_pass_holds_each_comparison_once_in_any_order_from_either_arm() {
+    let (groups, outcome) = groups(&mut Scripted::default(), &order(Nanos::seconds(5)));
+    outcome.expect("scripted");
+    let pass: Vec<&Group> = groups.iter().filter(|group| group.block == 3).collect();
+    let mut footprints: Vec<(u32, bool)> =
+        pass.iter().map(|group| (group.footprint, group.is_against_idle())).collect();
+    footprints.sort_unstable();
+    assert_eq!(footprints, [(0, false), (1, false), (1, true)]);
+    let first: std::collections::BTreeSet<String> =
+        groups.iter().map(|group| format!("{:?}", group.phases[0].arm)).collect();
+    assert_eq!(first.len(), 3, "{first:?}");
+    for group in &groups {
+        let arms = group.phases.map(|phase| phase.arm);
+        assert!(arms[0] == arms[3] && arms[1] == arms[2] && arms[0] != arms[1], "{arms:?}");
+    }
+}
+
+#[test]
+fn both_arms_are_away_for_as_long_and_what_comes_out_is_the_cost() {
+    let (groups, _) = groups(&mut Scripted::default(), &order(Nanos::seconds(5)));
+    let group = groups.iter().find(|group| !group.is_against_idle()).expect("one of three");
+    let sum = |arm, of: fn(&Phase) -> u64| group.of(arm).map(of).sum::<u64>() as f64;
+    let (touching, spinning) = (Arm::Touching, Arm::Spinning);
+    assert_eq!(sum(touching, |phase| phase.away_ns.0), sum(spinning, |phase| phase.away_ns.0));
+    assert_eq!(sum(touching, |phase| phase.turns), 80.0);
+    let [each, other] = [touching, spinning].map(|arm| sum(arm, |phase| phase.cpu_ns.0) / sum(arm, |phase| phase.work));
+    let cost = (each - other) * sum(touching, |phase| phase.work) / sum(touching, |phase| phase.turns_run);
+    assert!((cost / COST as f64 - 1.0).abs() < 0.1, "{cost}");
+    assert_eq!(group.phases[0].chain_ps, 600_000);
+}
+
+#[test]
+fn who_is_not_preempted_has_its_cpu_for_as_long_as_the_other_phase_lasts() {
+    let order = order(Nanos::seconds(5));
+    let (groups, _) = groups(&mut Scripted::default(), &order);
+    let group = groups.iter().find(|group| group.is_against_idle()).expect("one of three");
+    let walls: Vec<u64> = group.phases.iter().map(|phase| phase.wall_ns.0).collect();
+    assert!(walls.iter().all(|wall| *wall == walls[0]), "{walls:?}");
+    let idle = group.of(Arm::Idle).next().expect("two of four");
+    assert_eq!((idle.turns, idle.away_ns.0), (1, 0));
+    // Who is away for longer than a period leaves the service as long.
+    assert_eq!(turns(&order, Arm::Touching, Nanos::millis(4)), (5, Nanos::millis(4)));
+}
+
+#[test]
+fn what_ends_meanwhile_ends_it_behind_its_last_whole_group() {
+    let mut spot = Scripted { ends_at: Some(Nanos::seconds(1).0), ..Scripted::default() };
+    let (groups, outcome) = groups(&mut spot, &order(Nanos::seconds(5)));
+    assert!(matches!(outcome, Err(ServiceFault::Ended(7, _))), "{outcome:?}");
+    assert!(groups.len() > 5 && groups.len() < 14, "{}", groups.len());
+}
+
+#[test]
+fn turns_in_which_it_did_not_run_are_told_apart() {
+    let mut spot = Scripted { share: Some(0.0), ..Scripted::default() };
+    let (groups, _) = groups(&mut spot, &order(Nanos::seconds(1)));
+    let phase = groups[0].phases[1];
+    assert!(phase.turns > 0 && phase.turns_run == 0 && phase.chain_ps == 0, "{phase:?}");
+}

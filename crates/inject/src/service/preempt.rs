@@ -1,0 +1,146 @@
+//! The preemptor as it is, in a process of its own that does nothing else.
+
+use std::io::{self, Write};
+
+use host::clock::monotonic;
+use host::control::{StepsBelowTop, lock_memory, pin, set_policy};
+use host::live::LiveThread;
+use injection::Group;
+use record::{KernelSwitches, Policy};
+use units::{Bytes, Nanos, Ticks};
+
+use super::phases::{Spot, all};
+use super::work::Counter;
+use super::{Reply, ServiceFault, ServiceOrder};
+use crate::preemptor::Preemptor;
+
+/// So many touches are some ten phases: the first of a phase take longest, since the service has had the caches for a phase in which nothing
+/// was touched, and who spins for as long as the last ones took would be away for a shorter time.
+const LATELY: f64 = 512.0;
+
+/// Preempts to the end, and tells each group as soon as there is one.
+pub(crate) fn preempt(order: &ServiceOrder, output: &mut dyn Write) -> io::Result<()> {
+    let told = perform(order, &mut |group| say(output, &Reply::Group(Box::new(group))));
+    let last = match told {
+        Ok(()) => Reply::Over,
+        Err(ServiceFault::Ended(..)) => Reply::Ended,
+        Err(fault) => Reply::Refused(fault.to_string()),
+    };
+    say(output, &last)
+}
+
+fn say(output: &mut dyn Write, reply: &Reply) -> io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
+
+fn perform(order: &ServiceOrder, say: &mut dyn FnMut(Group) -> io::Result<()>) -> Result<(), ServiceFault> {
+    let refused = |error: io::Error| ServiceFault::Refused(format!("found {error}, need a task of real-time priority"));
+    // Before this becomes a task that others wait for.
+    let counter = Counter::start(&order.work, order.id.thread, &order.other_cpus)?;
+    let thread = LiveThread::open(order.id).map_err(|_| ended(order))?;
+    let _pin = pin(&[order.cpu]).map_err(refused)?;
+    let largest = order.footprints.iter().copied().max().unwrap_or(Bytes(0));
+    let preemptor = Preemptor::new(order.clock, order.overhead, largest).map_err(refused)?;
+    let _lock = lock_memory().ok();
+    Preemptor::limit().map_err(refused)?;
+    let _policy = set_policy(Policy::Fifo, StepsBelowTop(1)).map_err(refused)?;
+    let mut spot = OnCpu { order, preemptor, counter, thread, took: Vec::new() };
+    // The first brings the memory to the caches.
+    (0..2)
+        .for_each(|_| spot.took = order.footprints.iter().map(|size| Took::of(spot.preemptor.touch(*size))).collect());
+    all(&mut spot, order, &mut |group| {
+        say(group).map_err(|error| ServiceFault::Refused(format!("found nobody who listens ({error}), need one")))
+    })
+}
+
+fn ended(order: &ServiceOrder) -> ServiceFault {
+    ServiceFault::Ended(order.id.process, Nanos(0))
+}
+
+struct OnCpu<'a> {
+    order: &'a ServiceOrder,
+    preemptor: Preemptor,
+    counter: Counter,
+    thread: LiveThread,
+    /// Of each footprint.
+    took: Vec<Took>,
+}
+
+impl Spot for OnCpu<'_> {
+    fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks> {
+        self.preemptor.give_cpu(time)
+    }
+
+    fn touch(&mut self, footprint: usize) -> Ticks {
+        if self.order.touches_nothing {
+            return self.spin(footprint);
+        }
+        let took = self.preemptor.touch(self.order.footprints[footprint]);
+        self.took[footprint].add(took);
+        took
+    }
+
+    fn spin(&mut self, footprint: usize) -> Ticks {
+        self.preemptor.spin(self.took[footprint].lately())
+    }
+
+    fn took(&self, footprint: usize) -> Nanos {
+        self.order.rate.nanos(self.took[footprint].lately())
+    }
+
+    fn chain(&mut self, probes: u32) -> f64 {
+        self.preemptor.chain(probes)
+    }
+
+    fn cpu_time(&mut self) -> Result<Nanos, ServiceFault> {
+        self.thread.cpu_time().map_err(|_| ended(self.order))
+    }
+
+    fn counts(&mut self) -> Result<(u64, KernelSwitches), ServiceFault> {
+        Ok((self.counter.read()?, self.thread.switches().map_err(|_| ended(self.order))?))
+    }
+
+    fn now(&self) -> Nanos {
+        monotonic()
+    }
+}
+
+/// How long something takes, as the mean over the last times.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    mean: f64,
+    times: f64,
+}
+
+impl Took {
+    fn of(first: Ticks) -> Took {
+        Took { mean: first.0 as f64, times: 1.0 }
+    }
+
+    fn add(&mut self, time: Ticks) {
+        self.times = (self.times + 1.0).min(LATELY);
+        self.mean += (time.0 as f64 - self.mean) / self.times;
+    }
+
+    fn lately(self) -> Ticks {
+        Ticks(self.mean.round() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 40 touches in each phase the first ten take twice as long.
+    #[test]
+    fn who_spins_does_so_for_as_long_as_all_touches_of_a_phase_take_in_the_mean() {
+        let mut took = Took::of(Ticks(1_000));
+        let phase = (0..40).map(|number| if number < 10 { 2_000 } else { 1_000 });
+        (0..50).flat_map(|_| phase.clone()).for_each(|time| took.add(Ticks(time)));
+        let off = took.lately().0 as f64 / 1_250.0 - 1.0;
+        assert!(off.abs() < 0.02, "{off}");
+    }
+}

@@ -1,0 +1,92 @@
+//! What a service does, as a number that grows.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use host::control::pin;
+use host::counting_command::counted;
+use host::perf::{CallCounter, Called};
+use serde::{Deserialize, Serialize};
+use units::{CpuId, Nanos};
+
+use super::ServiceFault;
+
+/// What is counted as its work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// Calls of the thread.
+    Called(Called),
+    /// What a shell command prints.
+    Command(String),
+}
+
+impl Work {
+    /// How long a phase has to be at least: a command takes milliseconds, at a moment that is not known.
+    pub(crate) fn least_phase(&self) -> Nanos {
+        match self {
+            Work::Called(_) => Nanos::millis(20),
+            Work::Command(_) => Nanos::seconds(1),
+        }
+    }
+}
+
+/// Tells how much work was done so far.
+pub(crate) enum Counter {
+    Calls(CallCounter),
+    Command { ask: Sender<()>, told: Receiver<Result<u64, String>>, command: String },
+}
+
+impl Counter {
+    /// Of a thread. A command is run by a thread of this process on other CPUs, whatever the caller becomes then.
+    pub(crate) fn start(work: &Work, thread: u32, cpus: &[CpuId]) -> Result<Counter, ServiceFault> {
+        match work {
+            Work::Called(called) => Ok(Counter::Calls(CallCounter::open(called, thread)?)),
+            Work::Command(command) => {
+                let (ask, asked) = channel();
+                let (tell, told) = channel();
+                let (words, cpus) = (command.clone(), cpus.to_vec());
+                let serve = move || {
+                    // Where there are others.
+                    let _pin = pin(&cpus);
+                    asked.iter().map_while(|()| tell.send(counted(&words)).ok()).for_each(drop);
+                };
+                let spawned = std::thread::Builder::new().spawn(serve);
+                spawned.map_err(|error| ServiceFault::Refused(format!("found no thread ({error}), need one")))?;
+                Ok(Counter::Command { ask, told, command: command.clone() })
+            }
+        }
+    }
+
+    pub(crate) fn read(&mut self) -> Result<u64, ServiceFault> {
+        match self {
+            Counter::Calls(counter) => counter.read().map_err(|error| ServiceFault::Refused(gone(&error))),
+            Counter::Command { ask, told, command } => {
+                let _ = ask.send(());
+                let told = told.recv().unwrap_or_else(|_| Err("nobody who runs it".to_owned()));
+                told.map_err(|found| ServiceFault::Command { command: command.clone(), found })
+            }
+        }
+    }
+}
+
+fn gone(error: &io::Error) -> String {
+    format!("found no count of calls ({error}), need one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_asked_again_and_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let count = folder.path().join("count").display().to_string();
+        let command = format!("echo x >> {count}; wc -l < {count}");
+        let mut counter = Counter::start(&Work::Command(command), 1, &[]).expect("a thread");
+        assert_eq!([0; 3].map(|_| counter.read().expect("a number")), [1, 2, 3]);
+        let mut counter = Counter::start(&Work::Command("echo \u{1b}".to_owned()), 1, &[]).expect("a thread");
+        let why = counter.read().expect_err("no number").to_string();
+        assert!(why.starts_with("found '\\u{1b}' from the command 'echo \\u{1b}' of --work, need a number"), "{why}");
+    }
+}

@@ -1,0 +1,168 @@
+use ::injection::{Arm, Group, Injection, Service};
+use analysis::Estimate;
+use analysis::injection::{Findings, FootprintFinding, ServiceFindings};
+
+use super::answer::touching;
+use crate::entry::Side;
+use crate::grid::Grid;
+use crate::observe::name;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, centre, interval, is_below_zero, is_cost, time, with_interval};
+use crate::simulate::amount::{count, rounded, share};
+
+/// Where the threads of a service that are not preempted have more of its CPU time, it is told.
+const MUCH: f64 = 0.1;
+
+/// What a preemption costs a service in cold caches, and what its own cost it.
+pub(super) fn add(
+    page: &mut Page,
+    record: &Injection,
+    service: &Service,
+    findings: &Findings,
+    found: &ServiceFindings,
+) {
+    let Some((first, reload)) = findings.first().and_then(|first| Some((first, first.reload_ns.as_ref()?))) else {
+        return;
+    };
+    let who = name(&service.name);
+    let text = match reload {
+        Err(why) => format!("What a preemption costs {who} is not known: {why}."),
+        Ok(cost) if record.header.plan.preempts_nobody => of_nothing(&who, cost),
+        Ok(cost) => format!("{}{}", of_cost(&who, first, cost), own(found, cost)),
+    };
+    page.paragraph(&text);
+    if let Ok(held_up) = &found.held_up_ns {
+        page.paragraph(&of_being_held_up(found, held_up));
+    }
+}
+
+fn of_nothing(who: &str, cost: &Estimate) -> String {
+    let told = if is_cost(cost) { "and yet found a cost of cold caches of" } else { "and found what cold caches cost" };
+    format!("Nothing was touched at any preemption of {who}, {told} {}.", with_interval(cost))
+}
+
+fn of_cost(who: &str, first: &FootprintFinding, cost: &Estimate) -> String {
+    let touches = touching(first);
+    if !is_cost(cost) {
+        return format!("What cold caches cost {who} at a preemption{touches} is {}.", with_interval(cost));
+    }
+    format!("Each preemption costs {who} {} of cold caches{touches} ({}).", centre(cost), interval(cost))
+}
+
+/// What its own preemptions cost at that price.
+fn own(found: &ServiceFindings, cost: &Estimate) -> String {
+    let rate = found.preemptions_per_second;
+    match found.share(cost.estimate).filter(|_| is_cost(cost)) {
+        _ if rate == 0.0 => " By itself it was not preempted at all in a second.".to_owned(),
+        Some(of_time) => {
+            format!(
+                " By itself it is preempted {} times a second: {} of its CPU time.",
+                rounded(rate),
+                share(Some(of_time))
+            )
+        }
+        None => format!(" By itself it is preempted {} times a second.", rounded(rate)),
+    }
+}
+
+fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
+    let long = found.held_up_for_ns.map_or(String::new(), |ns| format!(" for {}", time(ns)));
+    let told = match held_up {
+        cost if is_cost(cost) => format!("costs it {} ({})", centre(cost), interval(cost)),
+        saved if is_below_zero(saved) => {
+            let less = Estimate { estimate: -saved.estimate, low: -saved.high, high: -saved.low, ..saved.clone() };
+            format!("saves it {} ({})", centre(&less), interval(&less))
+        }
+        nothing => format!("costs it what is {}", centre(nothing)),
+    };
+    format!(
+        "Being held up{long}, and nothing touched, {told} a time: the switch and its timer, less what it saves where it finds more to do \
+         at once afterwards. That is no part of the above."
+    )
+}
+
+/// What was preempted, and how it was counted.
+pub(super) fn notes(record: &Injection, service: &Service, found: &ServiceFindings) -> Vec<String> {
+    let plan = &record.header.plan;
+    let work = found.cpu_per_work_ns.map_or(String::new(), |ns| format!(", {} of CPU time each", time(ns)));
+    let mut notes = vec![
+        format!(
+            "Thread {} of process {} ({}), the busiest, on CPU {} alone meanwhile. Before, it had the CPU for {} of the time and did {} \
+             pieces of work a second, counted by {}{work}.",
+            service.thread,
+            service.process,
+            name(&service.name),
+            plan.cpu,
+            share(Some(found.cpu_share)),
+            rounded(found.work_per_second),
+            name(&service.work),
+        ),
+        format!(
+            "Four phases of {} are one value: in two of them the preemptor touches memory, in the others it spins for as long. What is \
+             compared is the thread's CPU time for its work, in core cycles, over the turns in which it ran.",
+            time(plan.turn_ns.0 as f64)
+        ),
+    ];
+    notes.extend(of_others(service));
+    notes.extend(without_work(record, found));
+    notes
+}
+
+fn of_others(service: &Service) -> Option<String> {
+    let (own, others) = (service.look.cpu_ns.0 as f64, service.look.others_cpu_ns.0 as f64);
+    let part = others / (own + others).max(1.0);
+    (part > MUCH).then(|| {
+        format!(
+            "Other threads of the service had {} of its CPU time: they were not preempted, and may take over work of the one that was.",
+            share(Some(part))
+        )
+    })
+}
+
+fn without_work(record: &Injection, found: &ServiceFindings) -> Option<String> {
+    (found.without_work > 0).then(|| {
+        format!(
+            "{} of {} groups of phases had fewer than 10 pieces of work, and were left out.",
+            count(found.without_work as u64),
+            count(record.groups.len() as u64)
+        )
+    })
+}
+
+/// Every group.
+pub(super) fn add_groups(page: &mut Page, record: &Injection) {
+    page.heading("Groups", "each of four phases: CPU time for a piece of work in either arm, at the clock of the time");
+    let mut grid = Grid::new(1);
+    let columns = ["pass", "other touches", "arms", "each in the one", "each in the other", "turns", "preemptions"];
+    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
+    record.groups.iter().for_each(|group| grid.row(row(record, group).into_iter().map(Into::into).collect()));
+    page.grid(&grid);
+}
+
+fn row(record: &Injection, group: &Group) -> Vec<String> {
+    let arms = [group.phases[0].arm, group.phases[1].arm];
+    let footprint = record.header.plan.footprints_bytes.get(group.footprint as usize);
+    let sum = |of: fn(&::injection::Phase) -> u64| count(group.phases.iter().map(of).sum());
+    vec![
+        (group.block + 1).to_string(),
+        footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string),
+        arms.map(word).join(" and "),
+        each(group, arms[0]),
+        each(group, arms[1]),
+        sum(|phase| phase.turns),
+        sum(|phase| phase.involuntary),
+    ]
+}
+
+fn each(group: &Group, arm: Arm) -> String {
+    let (cpu, work) = group.of(arm).fold((0, 0), |(cpu, work), phase| (cpu + phase.cpu_ns.0, work + phase.work));
+    if work == 0 { NO_NUMBER.to_owned() } else { time(cpu as f64 / work as f64) }
+}
+
+fn word(arm: Arm) -> &'static str {
+    match arm {
+        Arm::Touching => "touching",
+        Arm::Spinning => "spinning",
+        Arm::Idle => "idle",
+    }
+}

@@ -1,0 +1,69 @@
+//! Who else has the CPU during a run.
+
+use std::collections::HashMap;
+
+use host::clock::monotonic;
+use host::facts::Root;
+use host::live::{Census, ThreadId};
+use injection::Other;
+use units::{CpuId, Nanos};
+
+/// From one look to the next.
+const EACH: Nanos = Nanos::seconds(1);
+
+/// Who has less of the time is no heavy user.
+const MUCH: f64 = 0.05;
+
+/// CPU time of all threads that were seen on a CPU, but for this process, all that it has started, and the one that is measured.
+pub(super) struct Neighbours {
+    cpu: CpuId,
+    measured: Option<ThreadId>,
+    start: Nanos,
+    looked_at: Nanos,
+    before: Census,
+    used: HashMap<ThreadId, (String, Nanos)>,
+}
+
+impl Neighbours {
+    pub(super) fn of(cpu: CpuId, measured: Option<ThreadId>) -> Neighbours {
+        let (now, before) = (monotonic(), Census::now(&Root::system()));
+        Neighbours { cpu, measured, start: now, looked_at: now, before, used: HashMap::new() }
+    }
+
+    /// Looks, where it is time to.
+    pub(super) fn look(&mut self) {
+        let now = monotonic();
+        if now.saturating_sub(self.looked_at) < EACH {
+            return;
+        }
+        self.looked_at = now;
+        let census = Census::now(&Root::system());
+        self.add(&census);
+        self.before = census;
+    }
+
+    fn add(&mut self, census: &Census) {
+        let own = census.family(std::process::id());
+        for (seen, used) in census.used_since(&self.before) {
+            let is_there = seen.cpu == self.cpu && !own.contains(&seen.id.process) && Some(seen.id) != self.measured;
+            if is_there && used > Nanos(0) {
+                let entry = self.used.entry(seen.id).or_insert_with(|| (seen.name.clone(), Nanos(0)));
+                entry.1 = entry.1 + used;
+            }
+        }
+    }
+
+    /// Those that had much of it, the heaviest first.
+    pub(super) fn heavy(&self) -> Vec<Other> {
+        let elapsed = monotonic().saturating_sub(self.start);
+        let least = elapsed.0 as f64 * MUCH;
+        let mut heavy: Vec<Other> = self
+            .used
+            .iter()
+            .filter(|(_, (_, used))| used.0 as f64 >= least)
+            .map(|(id, (name, used))| Other { process: id.process, name: name.clone(), cpu_ns: *used })
+            .collect();
+        heavy.sort_by_key(|other| std::cmp::Reverse(other.cpu_ns));
+        heavy
+    }
+}

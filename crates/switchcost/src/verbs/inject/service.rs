@@ -1,0 +1,235 @@
+//! A service that runs: found, placed, preempted in phases, and put back.
+
+use std::io;
+
+use analysis::injection::{half_width_ns, headline};
+use host::clock::monotonic;
+use host::facts::{Root, manifest};
+use host::live::{Placed, allowed_cpus};
+use indicatif::ProgressBar;
+use inject::service::{Followed, Found, ServantFollower, ServiceFault, ServiceOrder, Work, find, follow};
+use inject::{Instruments, Progress, Stop};
+use injection::{End, Group, Header, Injection, InjectionWriter, Line, Plan, Service, TwinRun};
+use measure::PlacementChoice;
+use record::HostManifest;
+use time::OffsetDateTime;
+use units::{CpuId, Nanos};
+
+use super::neighbours::Neighbours;
+use super::{Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show, work};
+use crate::cli::inject::InjectArguments;
+use crate::exit::{Exit, Failure};
+use crate::messages::say;
+use crate::output::Output;
+use crate::progress::over_time;
+use crate::redact;
+use crate::runs::{self, Place};
+
+/// A usual one: a server that answers in microseconds has done much in it.
+const PERIOD: Nanos = Nanos::micros(500);
+
+/// A phase has so many turns at least.
+const LEAST_TURNS: u64 = 8;
+
+/// How precise it is, is told so often.
+const EACH: Nanos = Nanos::seconds(2);
+
+pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
+    host::own_proc::check().map_err(Failure::ForeignProc)?;
+    let output = Output::claim(arguments.form.out.as_deref())?;
+    let interrupt = Interrupt::watch()?;
+    let host = manifest(&Root::system());
+    check_others(arguments, &host, "the one that the service runs on")?;
+    let counted = work::parse(work, number)?;
+    check_rights(host.cpus_allowed.first().copied().unwrap_or(CpuId(0)))?;
+    let found = find(number, &counted, work, &host.cpus_allowed)?;
+    let mut claims = Claims::default();
+    let plan = plan(arguments, &host, &found, &counted, &mut claims)?;
+    let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
+    claims.tell();
+    record(&Run { arguments, found, counted, work }, host, plan, &place, &interrupt)?;
+    drop(claims);
+    show(arguments, &place, output, &interrupt)
+}
+
+/// What is to be preempted.
+struct Run<'a> {
+    arguments: &'a InjectArguments,
+    found: Found,
+    counted: Work,
+    work: &'a str,
+}
+
+fn plan(
+    arguments: &InjectArguments,
+    host: &HostManifest,
+    found: &Found,
+    counted: &Work,
+    claims: &mut Claims,
+) -> Result<Plan, Failure> {
+    let period = arguments.period.unwrap_or(PERIOD);
+    Ok(Plan {
+        cpu: cpu(arguments, host, found, claims)?,
+        period_ns: period,
+        turn_ns: found.phase(counted).max(Nanos(period.0 * LEAST_TURNS)),
+        footprints_bytes: footprints(&arguments.footprint, host)?,
+        budget_ns: arguments.budget,
+        preempts_nobody: arguments.no_preemption,
+        checks_output: false,
+        settings: Vec::new(),
+    })
+}
+
+/// The one named, or the one that it is on: of those that both it and this process may use.
+fn cpu(arguments: &InjectArguments, host: &HostManifest, found: &Found, claims: &mut Claims) -> Result<CpuId, Failure> {
+    let of_thread = allowed_cpus(found.id.thread).unwrap_or_default();
+    let both: Vec<CpuId> = of_thread.into_iter().filter(|cpu| host.cpus_allowed.contains(cpu)).collect();
+    let cpu = match arguments.cpu {
+        Some(cpu) if both.contains(&cpu) => cpu,
+        None if both.contains(&found.cpu) => found.cpu,
+        None if !both.is_empty() => both[0],
+        wanted => {
+            let wanted = wanted.map_or("no CPU".to_owned(), |cpu| format!("--cpu {cpu}"));
+            let needed =
+                format!("one that both the service and this process may use ({})", units::format_cpu_list(&both));
+            return Err(refused(wanted, &needed, "taskset -pc PID shows those of a process"));
+        }
+    };
+    claims.named(&PlacementChoice::One(cpu));
+    Ok(cpu)
+}
+
+/// Preempts it, and leaves every group in the record.
+fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrupt: &Interrupt) -> Result<(), Failure> {
+    let now = OffsetDateTime::now_utc();
+    let others = others(&host, plan.cpu);
+    let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
+    let _away = host::control::pin(&others).ok();
+    let redaction = run.arguments.redaction.redact;
+    let allowed = allowed_cpus(run.found.id.thread).map_err(|error| not_placed(&run.found, error))?;
+    let header = Header {
+        schema: Injection::schema_now(),
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: runs::stamp(now),
+        command: vec![run.found.name.clone()],
+        seed: run.arguments.seed.unwrap_or_else(crate::verbs::seed_of_now),
+        host: redact::host(host, redaction),
+        clock,
+        core_clock,
+        plan,
+        undisturbed: [TwinRun::default(); 2],
+        service: Some(service(run, allowed, redaction)),
+    };
+    announce(&run.found, &header.plan);
+    let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
+    let start = monotonic();
+    let mut watcher = Watcher::new(&header, run.found.id, interrupt);
+    let followed = preempt(run, &header, &instruments, others, &mut watcher, &mut |line| Ok(writer.append(&line)?));
+    watcher.bar.finish_and_clear();
+    let Followed { is_interrupted, has_service_ended } = followed?;
+    let elapsed_ns = monotonic().saturating_sub(start);
+    writer.append(&Line::End(End {
+        is_interrupted,
+        elapsed_ns,
+        has_service_ended,
+        others: watcher.neighbours.heavy(),
+    }))?;
+    writer.sync()?;
+    Ok(())
+}
+
+fn service(run: &Run<'_>, allowed: Vec<CpuId>, is_redacted: bool) -> Service {
+    let Found { id, name, look, .. } = &run.found;
+    // A command may hold what is nobody's business.
+    let work = match run.counted {
+        Work::Command(_) if is_redacted => record::LEFT_OUT,
+        _ => run.work,
+    };
+    Service { process: id.process, thread: id.thread, name: name.clone(), work: work.to_owned(), allowed, look: *look }
+}
+
+/// On one CPU until it is over.
+fn preempt(
+    run: &Run<'_>,
+    header: &Header,
+    instruments: &Instruments,
+    others: Vec<CpuId>,
+    watcher: &mut Watcher<'_>,
+    sink: &mut dyn FnMut(Line) -> Result<(), Failure>,
+) -> Result<Followed, Failure> {
+    let plan = &header.plan;
+    let _placed = Placed::on(run.found.id, plan.cpu).map_err(|error| not_placed(&run.found, error))?;
+    let order = ServiceOrder {
+        id: run.found.id,
+        work: run.counted.clone(),
+        cpu: plan.cpu,
+        other_cpus: others,
+        clock: instruments.clock,
+        rate: instruments.rate,
+        overhead: instruments.overhead,
+        period: plan.period_ns,
+        phase: plan.turn_ns,
+        footprints: plan.footprints_bytes.clone(),
+        against_idle: headline(&plan.footprints_bytes, &header.host.caches),
+        touches_nothing: plan.preempts_nobody,
+        seed: header.seed,
+        until: monotonic() + plan.budget_ns,
+    };
+    follow(&mut ServantFollower::start(order)?, watcher, sink)
+}
+
+fn not_placed(found: &Found, error: io::Error) -> Failure {
+    let (process, name) = (found.id.process, found.name.clone());
+    Failure::Service(match error.kind() {
+        io::ErrorKind::PermissionDenied => ServiceFault::NotOurs { process, name },
+        _ if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
+            ServiceFault::Ended(process, found.look.wall_ns)
+        }
+        _ => ServiceFault::NotPlaced(error),
+    })
+}
+
+fn announce(found: &Found, plan: &Plan) {
+    let per_second = |count: u64| count as f64 * 1e9 / found.look.wall_ns.0.max(1) as f64;
+    say!(
+        "thread {} ({}) does {:.0} pieces of work a second and is preempted {:.0} times; it stays on CPU {} for {}",
+        found.id.thread,
+        record::printable(&found.name),
+        per_second(found.look.work),
+        per_second(found.look.involuntary),
+        plan.cpu,
+        plan.budget_ns
+    );
+}
+
+/// How far it is, and how precise.
+struct Watcher<'a> {
+    header: &'a Header,
+    interrupt: &'a Interrupt,
+    bar: ProgressBar,
+    neighbours: Neighbours,
+    told_at: Nanos,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(header: &'a Header, measured: host::live::ThreadId, interrupt: &'a Interrupt) -> Watcher<'a> {
+        let neighbours = Neighbours::of(header.plan.cpu, Some(measured));
+        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours, told_at: Nanos(0) }
+    }
+}
+
+impl Stop<Group> for Watcher<'_> {
+    fn should_stop(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
+    fn progress(&mut self, progress: Progress, groups: &[Group]) {
+        self.neighbours.look();
+        self.bar.set_position(progress.elapsed.0 / 1_000_000);
+        if !self.bar.is_hidden() && progress.elapsed.saturating_sub(self.told_at) >= EACH {
+            self.told_at = progress.elapsed;
+            let precision = half_width_ns(self.header, groups);
+            self.bar.set_message(precision.map_or(String::new(), |ns| format!("+-{:.2} us of cold caches", ns / 1e3)));
+        }
+    }
+}

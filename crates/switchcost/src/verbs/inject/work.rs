@@ -1,0 +1,91 @@
+//! What is counted of a service, from what the user says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host::perf::Called;
+use inject::service::Work;
+use record::printable;
+use symbols::Symbols;
+
+use super::refused;
+use crate::exit::Failure;
+
+/// `syscall:NAME`, `uprobe:LIBRARY:FUNCTION`, or a command.
+pub(super) fn parse(text: &str, process: u32) -> Result<Work, Failure> {
+    if let Some(name) = text.strip_prefix("syscall:") {
+        return Ok(Work::Called(Called::SystemCall(name.to_owned())));
+    }
+    match text.strip_prefix("uprobe:") {
+        Some(rest) => function(rest, process).map(Work::Called),
+        None => Ok(Work::Command(text.to_owned())),
+    }
+}
+
+fn function(text: &str, process: u32) -> Result<Called, Failure> {
+    let fix = "name it as uprobe:libc.so.6:malloc";
+    let (library, function) = text
+        .rsplit_once(':')
+        .filter(|(library, function)| !library.is_empty() && !function.is_empty())
+        .ok_or_else(|| {
+            refused(format!("'{}' behind uprobe:", printable(text)), "a library or program, and a function of it", fix)
+        })?;
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    let path = mapped(&maps, library).ok_or_else(|| {
+        refused(
+            format!("no file {} mapped by process {process}", printable(library)),
+            "one of those in /proc/PID/maps, by its path or name",
+            fix,
+        )
+    })?;
+    // As the process sees it.
+    let file = PathBuf::from(format!("/proc/{process}/root{}", path.display()));
+    let offset = Symbols::default().offset_of(&file, function).ok_or_else(|| {
+        refused(
+            format!("no function {} in {}", printable(function), printable(&path.to_string_lossy())),
+            "one of its symbols; a stripped file has those alone that it exports",
+            "nm -D --defined-only lists those",
+        )
+    })?;
+    Ok(Called::Function { file, offset })
+}
+
+/// The file that is mapped under this path, or of this name.
+fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
+    let paths = maps.lines().filter_map(|line| Some(Path::new(&line[line.find('/')?..])));
+    let is_it = |path: &&Path| *path == Path::new(wanted) || path.file_name().is_some_and(|name| name == wanted);
+    paths.clone().find(is_it).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_found_by_its_path_or_name() {
+        let maps = "55 r-xp 0 fd:00 7   /usr/bin/server\n7f rw-p 0 00:00 0\n7f r-xp 0 fd:00 9  /usr/lib/libc.so.6\n7f rw-p 0 00:00 0 [heap]\n";
+        assert_eq!(mapped(maps, "libc.so.6"), Some("/usr/lib/libc.so.6".into()));
+        assert_eq!(mapped(maps, "/usr/bin/server"), Some("/usr/bin/server".into()));
+        assert_eq!((mapped(maps, "libc"), mapped(maps, "[heap]"), mapped("", "x")), (None, None, None));
+    }
+
+    #[test]
+    fn what_is_counted_is_named() {
+        let own = std::process::id();
+        let parsed = |text: &str| parse(text, own).map_err(|failure| failure.to_string());
+        assert_eq!(parsed("syscall:write").expect("a call"), Work::Called(Called::SystemCall("write".to_owned())));
+        assert_eq!(parsed("cat count").expect("a command"), Work::Command("cat count".to_owned()));
+        let Ok(Work::Called(Called::Function { offset, .. })) = parsed("uprobe:libc.so.6:malloc") else {
+            panic!("libc is mapped and exports it")
+        };
+        assert!(offset > 0);
+        for (text, why) in [
+            ("uprobe:malloc", "found 'malloc' behind uprobe:, need a library or program"),
+            ("uprobe:libx\u{1b}.so:malloc", "found no file libx\\u{1b}.so mapped by process"),
+            ("uprobe:libc.so.6:no_such", "found no function no_such in /"),
+        ] {
+            let said = parsed(text).expect_err("refused");
+            assert!(said.contains(why), "{said}");
+        }
+    }
+}
