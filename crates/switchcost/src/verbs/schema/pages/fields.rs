@@ -110,30 +110,3 @@ fn add(
 fn is_form(schema: &Value, root: &Value) -> bool {
     alternatives(resolved(schema, root)).next().is_some()
 }
-
-/// Names of the types with fields of their own that the fields of an object refer to, each once.
-pub(super) fn referred(schema: &Value, root: &Value) -> Vec<String> {
-    let mut names = Vec::new();
-    refer_from(schema, root, &mut names);
-    names
-}
-
-/// An alternative of an object is no type that it refers to: its fields are among those of the object.
-fn refer_from(schema: &Value, root: &Value, names: &mut Vec<String>) {
-    properties(schema).into_iter().for_each(|(_, field, _)| refer(field, root, names));
-    alternatives(schema).for_each(|branch| refer_from(resolved(branch, root), root, names));
-}
-
-fn refer(schema: &Value, root: &Value, names: &mut Vec<String>) {
-    if let Some(name) = words::named(schema, root) {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-        return;
-    }
-    let schema = resolved(schema, root);
-    let items = [&schema["items"], &schema["additionalProperties"]].into_iter().filter(|part| part.is_object());
-    let tuple = schema["prefixItems"].as_array().into_iter().flatten();
-    let own = properties(schema).into_iter().map(|(_, field, _)| field);
-    items.chain(tuple).chain(own).chain(alternatives(schema)).for_each(|part| refer(part, root, names));
-}
