@@ -1,13 +1,11 @@
-//! Types and meanings in words.
-
-use std::collections::BTreeSet;
+//! Types in words, and in the notation of a shape: `[T]` is a list, `T?` may be null, `a/b` is one of these texts.
 
 use serde_json::Value;
 
 use super::fields::{alternatives, resolved};
 
-/// So many texts are listed with what each means; of more only the names.
-const EXPLAINED: usize = 9;
+/// So many texts of a closed list stand in a shape; a longer list is in the schema alone.
+const SHOWN: usize = 9;
 
 /// What is said of a type or a field, on one line.
 pub(super) fn description(schema: &Value) -> String {
@@ -24,19 +22,32 @@ pub(super) fn named<'s>(schema: &'s Value, root: &'s Value) -> Option<&'s str> {
 
 pub(super) fn kind(schema: &Value, root: &Value) -> String {
     if let Some(name) = named(schema, root) {
-        return format!("[{name}]({})", super::place(name));
+        return name.to_owned();
     }
+    let texts = texts(schema, root);
     let schema = resolved(schema, root);
-    if let Some(types) = schema["type"].as_array() {
-        let words = types.iter().filter_map(Value::as_str).map(|name| of_type(name, schema, root));
-        return words.collect::<Vec<_>>().join(" or ");
-    }
-    if let Some(name) = schema["type"].as_str() {
-        return of_type(name, schema, root);
-    }
-    let mut kinds: Vec<String> = alternatives(schema).map(|branch| kind(branch, root)).collect();
+    let mut kinds: Vec<String> = match (&schema["type"], texts.len()) {
+        (Value::String(name), 1..=SHOWN) if name == "string" => vec![texts.join("/")],
+        (Value::Array(types), _) => {
+            types.iter().filter_map(Value::as_str).map(|name| of_type(name, schema, root)).collect()
+        }
+        (Value::String(name), _) => vec![of_type(name, schema, root)],
+        (_, 1..) => {
+            let one = if texts.len() > SHOWN { "text".to_owned() } else { texts.join("/") };
+            let is_null = |branch: &Value| kind(branch, root) == "null";
+            [one].into_iter().chain(alternatives(schema).any(is_null).then(|| "null".to_owned())).collect()
+        }
+        _ => alternatives(schema).map(|branch| kind(branch, root)).collect(),
+    };
+    let is_nullable = kinds.iter().any(|kind| kind == "null");
+    kinds.retain(|kind| kind != "null");
     kinds.dedup();
-    if kinds.is_empty() { "any".to_owned() } else { kinds.join(" or ") }
+    let kind = match (kinds.is_empty(), is_nullable) {
+        (true, true) => return "null".to_owned(),
+        (true, false) => "any".to_owned(),
+        _ => kinds.join("|"),
+    };
+    if is_nullable && !kind.ends_with('?') { kind + "?" } else { kind }
 }
 
 fn of_type(name: &str, schema: &Value, root: &Value) -> String {
@@ -49,78 +60,35 @@ fn of_type(name: &str, schema: &Value, root: &Value) -> String {
 }
 
 fn list(schema: &Value, root: &Value) -> String {
-    if let Some(tuple) = schema["prefixItems"].as_array() {
-        let kinds: Vec<String> = tuple.iter().map(|item| kind(item, root)).collect();
-        let is_uniform = kinds.iter().all(|kind| *kind == kinds[0]);
-        return if is_uniform { several(kinds.len(), &kinds[0]) } else { format!("list of {}", kinds.join(" and ")) };
+    let tuple = schema["prefixItems"].as_array();
+    let kinds: Vec<String> = match tuple {
+        Some(items) => items.iter().map(|item| kind(item, root)).collect(),
+        None => vec![kind(&schema["items"], root)],
+    };
+    let number = schema["minItems"].as_u64().filter(|least| Some(*least) == schema["maxItems"].as_u64());
+    match number.filter(|_| kinds.iter().all(|kind| *kind == kinds[0])) {
+        Some(number) => format!("[{};{number}]", kinds[0]),
+        None => format!("[{}]", kinds.join(",")),
     }
-    let item = kind(&schema["items"], root);
-    match schema["minItems"].as_u64().filter(|least| Some(*least) == schema["maxItems"].as_u64()) {
-        Some(number) => several(number as usize, &item),
-        None => format!("list of {}", plural(&item)),
-    }
-}
-
-fn several(number: usize, item: &str) -> String {
-    let number =
-        ["no", "one", "two", "three", "four"].get(number).map_or(number.to_string(), |word| (*word).to_owned());
-    format!("list of {number} {}", plural(item))
-}
-
-fn plural(item: &str) -> String {
-    let (first, rest) = item.split_once(' ').unwrap_or((item, ""));
-    let is_word = ["text", "integer", "number", "boolean", "list", "object"].contains(&first);
-    if is_word { format!("{first}s {rest}").trim_end().to_owned() } else { item.to_owned() }
 }
 
 fn object(schema: &Value, root: &Value) -> String {
     if schema["additionalProperties"].is_object() {
-        return format!("object of {}", plural(&kind(&schema["additionalProperties"], root)));
+        return format!("{{name:{}}}", kind(&schema["additionalProperties"], root));
     }
-    let names = schema["properties"].as_object().into_iter().flat_map(|fields| fields.keys());
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    if names.is_empty() { "object" } else { return format!("object with {}", names.join(", ")) }.to_owned()
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let fields: Vec<String> = fields.map(|(name, field)| format!("{name}:{}", kind(field, root))).collect();
+    format!("{{{}}}", fields.join(","))
 }
 
-/// What a field says; of a closed list of texts, what each of them says, where that is not on the page yet.
-pub(super) fn meaning(schema: &Value, root: &Value, listed: &mut BTreeSet<String>) -> String {
-    let said = description(schema);
-    let said = if said.is_empty() { description(resolved(schema, root)) } else { said };
-    let mut texts = texts(schema, root);
-    if !texts.is_empty() && reference(schema).is_some_and(|name| !listed.insert(name.to_owned())) {
-        texts.clear();
-    }
-    let words: Vec<String> = match texts.len() {
-        0 => Vec::new(),
-        number if number <= EXPLAINED => texts.iter().map(|(text, meaning)| self::text(text, meaning)).collect(),
-        _ => vec![texts.iter().map(|(text, _)| format!("`{text}`")).collect::<Vec<_>>().join(", ") + "."],
-    };
-    [vec![said], words].concat().join(" ")
-}
-
-/// The name of the type of a field, or of each item of it, or null.
-fn reference(schema: &Value) -> Option<&str> {
-    let own = schema["$ref"].as_str().and_then(|place| place.rsplit('/').next());
-    own.or_else(|| alternatives(schema).chain(schema.get("items")).find_map(reference))
-}
-
-pub(super) fn text(name: &str, meaning: &str) -> String {
-    if meaning.is_empty() { format!("`{name}`.") } else { format!("`{name}`: {meaning}") }
-}
-
-/// The texts of a closed list that a field, or each item of it, is one of.
-fn texts<'s>(schema: &'s Value, root: &'s Value) -> Vec<(&'s str, String)> {
+/// The texts of a closed list that a field is one of.
+fn texts<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s str> {
     if named(schema, root).is_some() {
         return Vec::new();
     }
     let schema = resolved(schema, root);
     let listed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let mut found: Vec<(&str, String)> = listed.map(|name| (name, String::new())).collect();
-    for branch in alternatives(schema).chain(schema.get("items")) {
-        match branch["const"].as_str() {
-            Some(name) => found.push((name, description(branch))),
-            None => found.extend(texts(branch, root)),
-        }
-    }
+    let mut found: Vec<&str> = listed.chain(schema["const"].as_str()).collect();
+    found.extend(alternatives(schema).flat_map(|branch| texts(branch, root)));
     found
 }
