@@ -69,7 +69,8 @@ pub struct FootprintFinding {
     pub preemptions: u64,
     /// How long the preemptor had the CPU each time, in nanoseconds.
     pub away_ns: Option<f64>,
-    /// The share of preemptions that took the CPU from the program, as the kernel counts its involuntary switches.
+    /// The share of preemptions that took the CPU from the program, as the kernel counts its involuntary switches; of a service, of those
+    /// after which it ran before the next.
     pub hit: Option<f64>,
     /// A preemption, all in all.
     pub cost_ns: Result<Estimate, String>,

@@ -16,9 +16,9 @@ use crate::verb::{Whole, repository};
 /// All that runs in a place has this in its environment, with the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
-/// A server that has next to nothing to do: a twentieth of a CPU, and a word each hundredth of a second.
+/// A server that has next to nothing to do: a twentieth of a CPU, and some words each hundredth of a second.
 const BYSTANDER: &str =
-    "for (;;) { $i = 0; $i++ while $i < 15000; syswrite(STDOUT, 'x'); select(undef, undef, undef, 0.01) }";
+    "for (;;) { $i = 0; $i++ while $i < 10000; syswrite(STDOUT, 'x') for 1 .. 60; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.
 const EMPTIED: [&str; 5] = ["made", "tmp", "state", "home", "scratch"];

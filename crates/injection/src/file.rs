@@ -316,6 +316,50 @@ mod tests {
     }
 
     #[test]
+    fn phases_are_of_a_service_in_two_arms_in_turns() {
+        use crate::{Arm, Look, Phase, Service};
+        let phase = |arm| Phase {
+            arm,
+            wall_ns: Nanos(1),
+            cpu_ns: Nanos(2),
+            chain_ps: 3,
+            work: 4,
+            turns: 5,
+            turns_run: 6,
+            away_ns: Nanos(7),
+            voluntary: 8,
+            involuntary: 9,
+        };
+        let group = |footprint, arms: [Arm; 4]| {
+            Line::Group(Group { block: 0, footprint, since_start_ns: Nanos(0), phases: arms.map(phase) })
+        };
+        let (name, work) = ("redis".to_owned(), "syscall:write".to_owned());
+        let service =
+            Service { process: 7, thread: 8, name, work, allowed: vec![CpuId(0), CpuId(1)], look: Look::default() };
+        let in_turns = [Arm::Idle, Arm::Spinning, Arm::Spinning, Arm::Idle];
+        let read_back = |service: Option<Service>, line: &Line| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("record");
+            let header = Header { service, ..header() };
+            let mut writer = InjectionWriter::create(Readers::Owner, &path, header).expect("a new file");
+            writer.append(line).expect("room");
+            Injection::read(&path).map_err(|error| error.to_string())
+        };
+        let record = read_back(Some(service.clone()), &group(1, in_turns)).expect("a record");
+        assert_eq!((record.header.service, record.groups.len()), (Some(service.clone()), 1));
+        assert!(record.groups[0].is_against_idle() && record.groups[0].of(Arm::Spinning).count() == 2);
+        for (service, line) in [
+            (None, group(1, in_turns)),
+            (Some(service.clone()), group(2, in_turns)),
+            (Some(service.clone()), group(1, [Arm::Touching; 4])),
+            (Some(service), group(1, [Arm::Touching, Arm::Spinning, Arm::Touching, Arm::Spinning])),
+        ] {
+            let why = read_back(service, &line).expect_err("it contradicts itself");
+            assert!(why.contains("line 2: phases "), "{why}");
+        }
+    }
+
+    #[test]
     fn what_contradicts_the_plan_is_refused() {
         let (_folder, path) = written(&[run(2)]);
         let found = Injection::read(&path).expect_err("no such footprint").to_string();

@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
-use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
+use object::read::{Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache};
 use table::Table;
 
 /// What lies at a place.
@@ -66,12 +66,6 @@ impl Symbols {
         opened.symbol(offset).or_else(section)
     }
 
-    /// Where in the file at `path` a function begins, by its name there. None where it has no symbol of that name, as after strip(1), but
-    /// for what it exports.
-    pub fn offset_of(&mut self, path: &Path, function: &str) -> Option<u64> {
-        self.opened(path, None)?.offset_of(function)
-    }
-
     fn opened(&mut self, path: &Path, build_id: Option<&str>) -> Option<&Opened> {
         let key = (path.to_owned(), build_id.map(str::to_owned));
         if self.objects.len() >= MOST_OBJECTS && !self.objects.contains_key(&key) {
@@ -107,14 +101,6 @@ impl Opened {
             |&&(first, length, _): &&(u64, u64, u64)| offset.checked_sub(first).is_some_and(|from| from < length);
         let &(first, _, start) = self.segments.iter().find(inside)?;
         Some(start.wrapping_add(offset - first))
-    }
-
-    fn offset_of(&self, function: &str) -> Option<u64> {
-        let debug = self.debug.as_ref().and_then(|debug| debug.table.address_of(function));
-        let address = debug.or_else(|| self.table.address_of(function))?;
-        let inside =
-            |&&(_, length, start): &&(u64, u64, u64)| address.checked_sub(start).is_some_and(|from| from < length);
-        self.segments.iter().find(inside).map(|(first, _, start)| first + (address - start))
     }
 
     fn section(&self, offset: u64) -> Option<&str> {
@@ -163,6 +149,20 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> Place {
         Some(outermost?.demangle().ok()?.into_owned())
     });
     Place { function: function.or_else(|| table.at(address)), line }
+}
+
+/// Where in the file at `path` a function begins, by any of its names there. None where it has no symbol of that name, as after strip(1),
+/// but for what it exports.
+pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
+    let contents = ReadCache::new(open_regular(path)?);
+    let file = object::File::parse(&contents).ok()?;
+    let mut symbols = file.symbols().chain(file.dynamic_symbols());
+    let is_it = |symbol: &object::Symbol<'_, '_, _>| symbol.is_definition() && symbol.name() == Ok(function);
+    let address = symbols.find(is_it)?.address();
+    file.segments().find_map(|segment| {
+        let (offset, length) = segment.file_range();
+        address.checked_sub(segment.address()).filter(|from| *from < length).map(|from| offset + from)
+    })
 }
 
 fn open_regular(path: &Path) -> Option<File> {

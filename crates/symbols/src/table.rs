@@ -28,11 +28,6 @@ impl Table {
         Table { symbols }
     }
 
-    /// Where a function or variable of this name begins, by its name in the file.
-    pub(crate) fn address_of(&self, wanted: &str) -> Option<u64> {
-        self.symbols.iter().find(|(_, (_, name))| name == wanted).map(|(address, _)| *address)
-    }
-
     /// The symbol that an address lies in, demangled.
     pub(crate) fn at(&self, address: u64) -> Option<String> {
         let (start, (size, name)) = self.symbols.range(..=address).next_back()?;
@@ -54,6 +49,5 @@ mod tests {
             found.map(|name| name.unwrap_or_default()),
             ["", "main", "main", "", "in_assembler", "in_assembler"]
         );
-        assert_eq!((table.address_of("in_assembler"), table.address_of("in_")), (Some(0x2000), None));
     }
 }

@@ -85,7 +85,7 @@ fn finding(groups: &[Group], place: usize, footprint_bytes: Bytes, chain_ns: Opt
         runs: costs.len(),
         preemptions,
         away_ns: away(touching()),
-        hit: (turns > 0).then(|| sum(|phase| phase.involuntary) as f64 / turns as f64),
+        hit: (turns > 0).then(|| preemptions as f64 / turns as f64),
         cost_ns: Err("a service is preempted in both arms, and what the switch costs cancels".to_owned()),
         reload_ns: Some(judged(&costs)),
     }

@@ -102,7 +102,8 @@ struct FootprintView<'a> {
     preemptions: u64,
     /// How long the other task touched it, each time, in nanoseconds.
     away_ns: Option<f64>,
-    /// The share of preemptions that took the CPU from the program, by the kernel's count.
+    /// The share of preemptions that took the CPU from the program, by the kernel's count; of a service, of those after which it ran before
+    /// the next.
     hit: Option<f64>,
     /// A preemption.
     cost_ns: Option<&'a Estimate>,

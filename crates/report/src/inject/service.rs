@@ -55,11 +55,8 @@ fn own(found: &ServiceFindings, cost: &Estimate) -> String {
     match found.share(cost.estimate).filter(|_| is_cost(cost)) {
         _ if rate == 0.0 => " By itself it was not preempted at all in a second.".to_owned(),
         Some(of_time) => {
-            format!(
-                " By itself it is preempted {} times a second: {} of its CPU time.",
-                rounded(rate),
-                share(Some(of_time))
-            )
+            let (rate, of_time) = (rounded(rate), share(Some(of_time)));
+            format!(" By itself it is preempted {rate} times a second: at that price {of_time} of its CPU time.")
         }
         None => format!(" By itself it is preempted {} times a second.", rounded(rate)),
     }

@@ -37,14 +37,14 @@ pub(super) fn costs(findings: &Findings) -> Grid {
 fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1);
     let columns =
-        ["other touches", "cold caches (interval)", "other runs for", "found it running", "preemptions", "groups"];
+        ["other touches", "cold caches (interval)", "other runs for", "it ran in between", "preemptions", "groups"];
     columns.into_iter().for_each(|column| grid.column(column, Side::Right));
     findings.footprints.iter().for_each(|found| {
         grid.row(vec![
             touches(found).into(),
             found.reload_ns.as_ref().map_or(NO_NUMBER.to_owned(), told).into(),
             found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
-            share(found.hit.map(|hit| hit.min(1.0))).into(),
+            share(found.hit).into(),
             count(found.preemptions).into(),
             found.runs.to_string().into(),
         ]);

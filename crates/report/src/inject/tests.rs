@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::injection::{End, Injection};
+use ::injection::{Arm, End, Group, Injection, Look, Other, Phase, Service};
 use analysis::injection::analyse;
 use units::Nanos;
 
@@ -98,4 +98,120 @@ fn names_are_hostile() {
     assert!(!text(&record, Style { is_detailed: true, ..Style::default() }).contains('\u{1b}'));
     record.header.command.clear();
     assert!(told(&record).starts_with("A preemption costs (no name) "));
+}
+
+/// 20 ms of CPU time in 1,000 pieces of work, each of which so much dearer.
+fn phase(arm: Arm, more_ns: f64) -> Phase {
+    let cpu_ns = Nanos((20e6 + 1_000.0 * more_ns) as u64);
+    Phase {
+        arm,
+        wall_ns: Nanos::millis(20),
+        cpu_ns,
+        chain_ps: 500_000,
+        work: 1_000,
+        turns: 40,
+        turns_run: 40,
+        away_ns: Nanos(390_000),
+        voluntary: 3,
+        involuntary: 40,
+    }
+}
+
+/// 4 us in each turn of cold caches with all that is touched, and 20 us less for being held up.
+fn of_service(number: u32) -> Injection {
+    let mut record = small();
+    let wander = f64::from(number % 3);
+    record.header.service = Some(Service {
+        process: 7,
+        thread: 8,
+        name: "ser\u{1b}ver".to_owned(),
+        work: "syscall:\u{1b}".to_owned(),
+        allowed: Vec::new(),
+        look: Look {
+            wall_ns: Nanos::seconds(1),
+            cpu_ns: Nanos::millis(500),
+            others_cpu_ns: Nanos::millis(300),
+            work: 50_000,
+            involuntary: 900,
+            voluntary: 5,
+        },
+    });
+    let of = |footprint, block: u32, arms: [(Arm, f64); 2]| {
+        let [first, second] = arms.map(|(arm, more)| phase(arm, more + wander * f64::from(block % 4)));
+        Group { block, footprint, since_start_ns: Nanos(0), phases: [first, second, second, first] }
+    };
+    let groups = (0..12).flat_map(|block| {
+        let nothing = (Arm::Spinning, 0.0);
+        [
+            of(0, block, [nothing, (Arm::Touching, f64::from(block % 5) * 4.0 - 8.0)]),
+            of(1, block, [nothing, (Arm::Touching, 160.0)]),
+            of(2, block, [(Arm::Touching, 160.0 + f64::from(block % 3)), nothing]),
+            of(2, block, [(Arm::Idle, 800.0), nothing]),
+        ]
+    });
+    (record.runs, record.groups) = (Vec::new(), groups.collect());
+    record
+}
+
+#[test]
+fn of_a_service_it_is_told_what_cold_caches_cost_and_what_its_own_preemptions_do() {
+    let record = of_service(1);
+    let told = told(&record);
+    assert!(
+        told.starts_with("Each preemption costs server 4.0")
+            && told.contains("us of cold caches when the other task touches 1 MiB ("),
+        "{told}"
+    );
+    for part in [
+        "). By itself it is preempted 900 times a second: at that price 0.7",
+        "Being held up for 10.0 us, and nothing touched, saves it 20.",
+        "other touches     cold caches (interval)  other runs for  it ran in between  preemptions  groups",
+        "Thread 8 of process 7 (server), the busiest, on CPU ",
+        "did 50,000 pieces of work a second, counted by syscall:, 20.0 us of CPU time each.",
+        "Other threads of the service had 38 % of its CPU time",
+    ] {
+        let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed(&told).contains(&squeezed(part)), "{part:?} in {told}");
+    }
+    assert!(!told.contains("the switch and its timer is what") && !told.contains("Both copies"), "{told}");
+    let detailed = text(&record, Style { is_detailed: true, width: Some(10_000), ..Style::default() });
+    assert_eq!(detailed.matches("idle and spinning").count(), 12, "{detailed}");
+}
+
+#[test]
+fn what_a_service_may_not_pay_is_not_called_a_cost() {
+    let mut record = of_service(1);
+    for group in record.groups.iter_mut().filter(|group| group.footprint == 2) {
+        group.phases.iter_mut().for_each(|phase| *phase = self::phase(phase.arm, f64::from(group.block % 5) - 2.0));
+    }
+    assert!(
+        told(&record)
+            .starts_with("What cold caches cost server at a preemption when the other task touches 1 MiB is not")
+    );
+    record.header.plan.preempts_nobody = true;
+    assert!(
+        told(&record).starts_with("Nothing was touched at any preemption of server, and found what cold caches cost")
+    );
+    record.groups.truncate(3);
+    assert!(told(&record).starts_with("What a preemption costs server is not known: found"));
+}
+
+#[test]
+fn others_on_the_cpu_and_an_end_of_the_service_are_told() {
+    let mut record = of_service(0);
+    let (name, cpu_ns) = ("load\u{1b}".to_owned(), Nanos::seconds(3));
+    record.end = Some(End {
+        is_interrupted: false,
+        elapsed_ns: Nanos::seconds(10),
+        has_service_ended: true,
+        others: vec![Other { process: 9, name, cpu_ns }],
+    });
+    let told = told(&record);
+    assert!(told.contains(", too: load (process 9, 30 % of the time)."), "{told}");
+    assert!(told.contains("The service ended before the time was used up."), "{told}");
+    let json: serde_json::Value =
+        serde_json::from_str(&render(&record, &analyse(&record), Format::Json, Style::default())).expect("JSON");
+    assert_eq!((json["groups"].as_array().map(Vec::len), json["service"]["cpu_share"].as_f64()), (Some(48), Some(0.5)));
+    assert_eq!(json["others"][0]["process"], 9);
+    assert_eq!(json["footprints"][2]["cost_ns"], serde_json::Value::Null);
 }

@@ -129,13 +129,12 @@ fn the_only_cpu_is_not_taken_unasked() {
     assert!(!Path::new(&place.path("r.jsonl")).exists());
 }
 
-/// A server that has a little to do: a word each two milliseconds. Ended with the test.
+/// A server that has a little to do: some words each two milliseconds. Ended with the test.
 struct Server(std::process::Child);
 
 impl Server {
     fn start() -> Server {
-        let script =
-            "for (;;) { $i = 0; $i++ while $i < 12000; syswrite(STDOUT, 'x'); select(undef, undef, undef, 0.001) }";
+        let script = "for (;;) { $i = 0; $i++ while $i < 12000; syswrite(STDOUT, 'x') for 1 .. 10; select(undef, undef, undef, 0.001) }";
         let mut command = Command::new("perl");
         command.args(["-e", script]).stdout(std::process::Stdio::null());
         Server(command.spawn().expect("perl is there"))

@@ -191,14 +191,18 @@ fn not_placed(found: &Found, error: io::Error) -> Failure {
 
 fn announce(found: &Found, plan: &Plan) {
     let per_second = |count: u64| count as f64 * 1e9 / found.look.wall_ns.0.max(1) as f64;
+    // Two arms of two phases each, of all footprints and of being held up.
+    let pass = plan.turn_ns.0 * 4 * (plan.footprints_bytes.len() as u64 + 1);
     say!(
-        "thread {} ({}) does {:.0} pieces of work a second and is preempted {:.0} times; it stays on CPU {} for {}",
+        "thread {} ({}) does {:.0} pieces of work a second and is preempted {:.0} times; it stays on CPU {} for {}, time for at most {} groups \
+         of phases of each footprint",
         found.id.thread,
         record::printable(&found.name),
         per_second(found.look.work),
         per_second(found.look.involuntary),
         plan.cpu,
-        plan.budget_ns
+        plan.budget_ns,
+        plan.budget_ns.0 / pass
     );
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use host::perf::Called;
 use inject::service::Work;
 use record::printable;
-use symbols::Symbols;
+use symbols::offset_of_function;
 
 use super::refused;
 use crate::exit::Failure;
@@ -40,7 +40,7 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
     })?;
     // As the process sees it.
     let file = PathBuf::from(format!("/proc/{process}/root{}", path.display()));
-    let offset = Symbols::default().offset_of(&file, function).ok_or_else(|| {
+    let offset = offset_of_function(&file, function).ok_or_else(|| {
         refused(
             format!("no function {} in {}", printable(function), printable(&path.to_string_lossy())),
             "one of its symbols; a stripped file has those alone that it exports",
@@ -75,7 +75,7 @@ mod tests {
         let parsed = |text: &str| parse(text, own).map_err(|failure| failure.to_string());
         assert_eq!(parsed("syscall:write").expect("a call"), Work::Called(Called::SystemCall("write".to_owned())));
         assert_eq!(parsed("cat count").expect("a command"), Work::Command("cat count".to_owned()));
-        let Ok(Work::Called(Called::Function { offset, .. })) = parsed("uprobe:libc.so.6:malloc") else {
+        let Ok(Work::Called(Called::Function { offset, .. })) = parsed("uprobe:libc.so.6:write") else {
             panic!("libc is mapped and exports it")
         };
         assert!(offset > 0);
