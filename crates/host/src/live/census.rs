@@ -7,6 +7,9 @@ use units::{CpuId, Nanos};
 use super::ThreadId;
 use crate::facts::Root;
 
+/// Of linux/sched.h.
+const SCHED_DEADLINE: u64 = 6;
+
 /// A thread at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -18,6 +21,8 @@ pub struct Seen {
     pub cpu: CpuId,
     /// CPU time so far.
     pub used: Nanos,
+    /// Whether no task that this program makes can take its CPU: its real-time priority is one of the two highest, or it has deadlines.
+    pub is_unyielding: bool,
     parent: u32,
 }
 
@@ -37,7 +42,8 @@ impl Seen {
         let number = |place: usize| fields.get(place - 3)?.parse::<u64>().ok();
         let is_there = !fields.first()?.starts_with(['Z', 'X']);
         let (parent, began, cpu) = (number(4)? as u32, number(22)?, CpuId(number(39)? as u32));
-        is_there.then_some(Seen { id: ThreadId { process, thread, began }, name, cpu, used, parent })
+        let is_unyielding = number(40).is_some_and(|priority| priority >= 98) || number(41) == Some(SCHED_DEADLINE);
+        is_there.then_some(Seen { id: ThreadId { process, thread, began }, name, cpu, used, is_unyielding, parent })
     }
 }
 
@@ -90,7 +96,7 @@ mod tests {
 
     fn seen(process: u32, parent: u32, used: u64) -> Seen {
         let id = ThreadId { process, thread: process, began: 7 };
-        Seen { id, name: "x".to_owned(), cpu: CpuId(0), used: Nanos(used), parent }
+        Seen { id, name: "x".to_owned(), cpu: CpuId(0), used: Nanos(used), is_unyielding: false, parent }
     }
 
     #[test]
@@ -116,6 +122,11 @@ mod tests {
             "4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 222 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 3";
         let found = Seen::parse(&format!("42 (a) S 9 (b) S {behind}"), 40, 42, Nanos(5)).expect("it is whole");
         assert_eq!((found.name.as_str(), found.parent, found.id.began, found.cpu), ("a) S 9 (b", 4, 222, CpuId(3)));
+        let is_unyielding = |rest: &str| {
+            let stat = format!("42 (a) S {behind} {rest}");
+            Seen::parse(&stat, 40, 42, Nanos(5)).expect("it is whole").is_unyielding
+        };
+        assert_eq!(["0 0", "97 1", "98 1", "99 2", "0 6"].map(is_unyielding), [false, false, true, true, true]);
         assert_eq!(Seen::parse(&format!("42 (a) Z {behind}"), 40, 42, Nanos(5)), None);
         assert_eq!(Seen::parse("42 (a) S 1", 40, 42, Nanos(5)), None);
     }

@@ -31,6 +31,12 @@ pub enum ServiceFault {
         "found a thread that cannot be placed on a CPU ({0}), need one that can; kernel threads of a CPU stay where they are"
     )]
     NotPlaced(io::Error),
+    /// Nobody can take its CPU.
+    #[error(
+        "found thread {0} with the highest real-time priority, or with deadlines, need one whose CPU can be taken; give it a priority below \
+         98: chrt -r -p 50 {0}"
+    )]
+    Unyielding(u32),
     /// It does nothing.
     #[error(
         "found process {process} ({}) with the CPU for {share:.1} % of {LOOK}, need {least:.0} % or more, since who waits is not \

@@ -74,6 +74,9 @@ pub fn find(number: u32, counted: &Work, work: &str, cpus: &[CpuId]) -> Result<F
     std::thread::sleep(GLANCE.as_duration());
     let now = Census::now(&root);
     let seen = busiest(&now, &before, &members).ok_or(ServiceFault::NoProcess(number))?;
+    if seen.is_unyielding {
+        return Err(ServiceFault::Unyielding(seen.id.thread));
+    }
     look(seen, &members, counted, cpus)?.check(work)
 }
 
