@@ -3,8 +3,10 @@
 //! What comes in: runs of blocks of one process, and what happens between them. What goes out: tuples, and counters at
 //! the end. It does not know tasks or the order of the trace.
 
-mod aside;
+mod buffers;
+mod common_lines;
 mod gain;
+mod hierarchies;
 mod history;
 mod kernel;
 mod level;
@@ -12,23 +14,22 @@ mod line;
 mod lines;
 mod plan;
 mod privates;
-mod recent;
 mod replacement;
 mod run;
 mod totals;
 mod view_set;
-mod views;
 mod walk;
 
 use design::Design;
 use simulation_result::{ByView, Interval, OfOthers};
 
 pub(crate) use plan::{FallbackReason, Kind};
-pub(crate) use walk::Sent;
+pub(crate) use walk::DeferredRequest;
 
 use crate::attribution::{ByPlace, Calls, Context, KernelBatches, Ledger, Lookup, NOBODY};
 use crate::frames::Frames;
 use crate::mappings::Mappings;
+use hierarchies::{Clocks, Hierarchies};
 use history::History;
 use level::Level;
 use plan::Plan;
@@ -36,7 +37,6 @@ use privates::{Private, Privates};
 use run::Entry;
 use totals::Ended;
 use view_set::ViewSet;
-use views::{Clocks, Views};
 
 /// The views, in the order of all arrays by view.
 const VIEWS: usize = 3;
@@ -77,15 +77,15 @@ struct State {
     /// Of the process whose private hierarchy the levels have.
     history: History,
     frames: Option<Frames>,
-    sent: [Vec<Sent>; VIEWS],
+    deferred: [Vec<DeferredRequest>; VIEWS],
     by_place: ByPlace,
 }
 
 /// What stays the same during a run of blocks.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct RunContext<'a> {
     pub(crate) process: u32,
-    pub(crate) context: Context,
+    pub(crate) code: Context,
     pub(crate) mappings: &'a Mappings,
 }
 
@@ -96,7 +96,7 @@ impl Machine {
         Machine::planned(design, plan)
     }
 
-    /// Some levels do not answer: what they are asked is written down for [`Machine::take_sent`].
+    /// Some levels do not answer: what they are asked is written down for [`Machine::take_deferred`].
     pub(crate) fn sweeping(design: Design, levels: &[usize]) -> Machine {
         let mut plan = Plan::new(&design);
         levels.iter().for_each(|&level| plan.levels[level].sweep());
@@ -135,17 +135,17 @@ impl Machine {
 
     /// A `Switch` mark, to whatever task.
     pub(crate) fn empty_flushed_view(&mut self) {
-        let scene = Scene::of_nobody();
-        let mut views = self.state.views(&self.plan, &scene);
+        let context = RunContext::of_nobody();
+        let mut views = self.state.views(&self.plan, &context);
         (0..self.plan.levels.len()).for_each(|at| views.flush(FLUSHED, at));
     }
 
     /// Another address space runs from here on.
     pub(crate) fn change_process(&mut self, to: u32) {
-        self.state.levels.iter_mut().for_each(Level::part_all);
+        self.state.levels.iter_mut().for_each(Level::split_all);
         self.state.ledger.depart();
-        let scene = Scene::of_nobody();
-        let mut views = self.state.views(&self.plan, &scene);
+        let context = RunContext::of_nobody();
+        let mut views = self.state.views(&self.plan, &context);
         for at in (0..self.plan.levels.len()).filter(|&at| self.plan.levels[at].is_flushed_on_switch) {
             views.flush(SHARED, at);
         }
@@ -160,7 +160,7 @@ impl Machine {
         let gone = if self.state.privates.running() == process {
             // What it still does, it does with a hierarchy of its own again.
             let mut private = Box::new(Private::new(&self.plan));
-            self.state.levels.iter_mut().for_each(Level::part_all);
+            self.state.levels.iter_mut().for_each(Level::split_all);
             self.state.exchange_private(&mut private);
             self.restart_private_clock(private.now);
             Some(private)
@@ -199,13 +199,13 @@ impl Machine {
     fn change_frames(&mut self, change: impl FnOnce(&mut Frames)) {
         if let Some(frames) = &mut self.state.frames {
             change(frames);
-            self.state.levels.iter_mut().for_each(|level| level.recent.forget_hints());
+            self.state.levels.iter_mut().for_each(|level| level.common_lines.forget_hints());
         }
     }
 
     /// Before the mappings change.
-    pub(crate) fn settle_places(&mut self, scene: &Scene<'_>) {
-        self.state.by_place.settle(scene.mappings);
+    pub(crate) fn flush_places(&mut self, context: &RunContext<'_>) {
+        self.state.by_place.settle(context.mappings);
     }
 
     /// The open tuple is over; `interval` says which one it is, without its cycles. Gives these.
@@ -219,10 +219,10 @@ impl Machine {
     }
 
     /// What swept levels of each view were asked for since the last time; of private views, that of the running process.
-    pub(crate) fn take_sent(&mut self, mut act: impl FnMut(usize, &[Sent])) {
-        for (view, sent) in self.state.sent.iter_mut().enumerate() {
-            act(view, sent);
-            sent.clear();
+    pub(crate) fn take_deferred(&mut self, mut act: impl FnMut(usize, &[DeferredRequest])) {
+        for (view, deferred) in self.state.deferred.iter_mut().enumerate() {
+            act(view, deferred);
+            deferred.clear();
         }
     }
 
@@ -244,13 +244,13 @@ impl State {
             privates: Privates::none(),
             history: History::default(),
             frames: plan.pages.map(Frames::new),
-            sent: Default::default(),
+            deferred: Default::default(),
             by_place: ByPlace::new(plan.caches),
         }
     }
 
-    fn views<'a>(&'a mut self, plan: &'a Plan, scene: &'a Scene<'a>) -> Views<'a> {
-        Views {
+    fn views<'a>(&'a mut self, plan: &'a Plan, context: &'a RunContext<'a>) -> Hierarchies<'a> {
+        Hierarchies {
             plan,
             levels: &mut self.levels,
             clocks: &mut self.clocks,
@@ -258,7 +258,7 @@ impl State {
             others: &mut self.privates,
             history: &mut self.history,
             frames: self.frames.as_mut(),
-            sent: &mut self.sent,
+            deferred: &mut self.deferred,
             by_place: &mut self.by_place,
             lookup: Lookup::default(),
             missed: [0; 2],
@@ -268,7 +268,7 @@ impl State {
             passed: [0; VIEWS],
             brought_modified: ViewSet::NONE,
             slot: 0,
-            scene,
+            context,
         }
     }
 
@@ -286,9 +286,9 @@ impl State {
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
-impl Scene<'_> {
+impl RunContext<'_> {
     /// Where no program looks anything up.
-    fn of_nobody() -> Scene<'static> {
-        Scene { process: NOBODY, context: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
+    fn of_nobody() -> RunContext<'static> {
+        RunContext { process: NOBODY, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
     }
 }

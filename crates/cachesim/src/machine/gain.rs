@@ -1,6 +1,6 @@
 //! Whose doing it is that a lookup took longer in the shared view than in the private one, or less.
 
-use super::views::Views;
+use super::hierarchies::Hierarchies;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
 use crate::attribution::{Arrival, Gain};
@@ -13,7 +13,7 @@ pub(super) struct Found {
     was_let_go: bool,
 }
 
-impl Views<'_> {
+impl Hierarchies<'_> {
     /// Takes the cycles of a lookup that differ between the views; `longer` is not 0. Gives whether it gained by a first touch.
     pub(super) fn count_cycles(&mut self, longer: i64) -> bool {
         if longer > 0 {
@@ -37,7 +37,7 @@ impl Views<'_> {
     }
 
     fn add_data(&mut self, longer: i64) {
-        self.by_place.add_lookup(self.lookup, longer, self.scene.context, self.scene.mappings);
+        self.by_place.add_lookup(self.lookup, longer, self.context.code, self.context.mappings);
     }
 
     fn gain(&self) -> Gain {

@@ -1,17 +1,17 @@
 //! One cache or TLB in all three views.
 
+use super::common_lines::CommonLines;
+use super::hierarchies::Clocks;
 use super::lines::{Counts, Lines, Role};
 use super::plan::LevelPlan;
-use super::recent::Recent;
 use super::view_set::ViewSet;
-use super::views::Clocks;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
 /// Everything that a level remembers.
 #[derive(Debug)]
 pub(super) struct Level {
     /// What all views used last: ahead of what each view knows of it.
-    pub(super) recent: Recent,
+    pub(super) common_lines: CommonLines,
     /// By view; of private hierarchies, that of the running process.
     pub(super) views: [Lines; VIEWS],
     /// Where the write buffers of all views are alike, as seen from each view's clock: how much later it is in each than in the
@@ -29,7 +29,7 @@ pub(super) struct Level {
 impl Level {
     pub(super) fn new(plan: &LevelPlan) -> Level {
         Level {
-            recent: Recent::new(plan),
+            common_lines: CommonLines::new(plan),
             views: [Role::Shared, Role::Private, Role::Flushed].map(|role| Lines::new(plan, role)),
             writes_alike_at: None,
             common: Counts::default(),
@@ -41,33 +41,33 @@ impl Level {
 
     /// Before one view is looked up, or changed, by itself in a set.
     #[inline]
-    pub(super) fn part(&mut self, set: usize) {
-        if !self.recent.is_empty(set) {
-            self.part_now(set);
+    pub(super) fn split(&mut self, set: usize) {
+        if !self.common_lines.is_empty(set) {
+            self.split_now(set);
         }
     }
 
     #[inline(never)]
-    fn part_now(&mut self, set: usize) {
-        let Level { recent, views, .. } = self;
-        recent.take_all(set, |held, slots| {
+    fn split_now(&mut self, set: usize) {
+        let Level { common_lines, views, .. } = self;
+        common_lines.take_all(set, |held, slots| {
             for (view, lines) in views.iter_mut().enumerate() {
-                lines.put_down(slots[view] as usize, held.key, held.modified.has(view), held.arrival);
+                lines.restore(slots[view] as usize, held.key, held.modified.has(view), held.arrival);
             }
         });
     }
 
     /// Before a view is flushed, or another one takes its place.
-    pub(super) fn part_all(&mut self) {
-        self.part_writes();
-        let used = self.recent.take_used();
-        used.iter().for_each(|&set| self.part(set as usize));
-        self.recent.reuse(used);
+    pub(super) fn split_all(&mut self) {
+        self.split_writes();
+        let used = self.common_lines.take_used();
+        used.iter().for_each(|&set| self.split(set as usize));
+        self.common_lines.reuse(used);
     }
 
     /// Gives each view its own write buffers again.
     #[inline]
-    pub(super) fn part_writes(&mut self) {
+    pub(super) fn split_writes(&mut self) {
         if let Some(later) = self.writes_alike_at.take() {
             let [shared, private, flushed] = &mut self.views;
             private.writes.copy_from(&shared.writes, later[PRIVATE] as i64);
@@ -91,7 +91,7 @@ impl Level {
             clocks.common += wait;
             clocks.common_stalls += wait;
         } else {
-            self.part_writes();
+            self.split_writes();
             for (view, lines) in self.views.iter().enumerate() {
                 let wait = lines.writes.wait(clocks.now(view));
                 clocks.now[view] += wait;
@@ -110,7 +110,7 @@ impl Level {
             self.views[SHARED].writes.put(now[SHARED], shared);
             return;
         }
-        self.part_writes();
+        self.split_writes();
         // Stores that are all written look the same however long ago that was.
         let are_idle = self.views.iter().zip(now).all(|(lines, now)| lines.writes.is_idle(now));
         for ((lines, now), cycles) in self.views.iter_mut().zip(now).zip(cycles) {
@@ -123,7 +123,7 @@ impl Level {
     #[inline]
     pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
         // Below a full list there is nothing, whatever is left of lines that were there once.
-        if self.recent.is_full(set) { None } else { self.views[view].find(set, key) }
+        if self.common_lines.is_full(set) { None } else { self.views[view].find(set, key) }
     }
 
     /// Misses, each view's own.

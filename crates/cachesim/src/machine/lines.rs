@@ -1,6 +1,6 @@
 //! The state of one level of one hierarchy.
 
-use super::aside::{Bus, Streams, Victims, WriteQueue};
+use super::buffers::{Bus, Streams, Victims, WriteQueue};
 use super::line::Line;
 use super::plan::LevelPlan;
 use super::replacement::Order;
@@ -178,18 +178,18 @@ impl Lines {
         }
     }
 
-    /// What is in a slot is the business of [`super::recent`] from here on. Gives whether the line was modified, and its
+    /// What is in a slot is the business of [`super::common_lines`] from here on. Gives whether the line was modified, and its
     /// arrival.
     #[inline]
-    pub(super) fn lift(&mut self, slot: usize) -> (bool, Arrival) {
-        self.order.lift(slot);
+    pub(super) fn take_shared(&mut self, slot: usize) -> (bool, Arrival) {
+        self.order.take_shared(slot);
         let is_modified = self.is_modified.get(slot).copied().unwrap_or_default();
         (is_modified, self.arrival(slot))
     }
 
     /// A slot is this view's again, with a line that is the one used last.
     #[inline]
-    pub(super) fn put_down(&mut self, slot: usize, key: u64, is_modified: bool, arrival: Arrival) {
+    pub(super) fn restore(&mut self, slot: usize, key: u64, is_modified: bool, arrival: Arrival) {
         self.keys[slot] = key;
         if let Some(held) = self.is_modified.get_mut(slot) {
             *held = is_modified;
@@ -202,7 +202,7 @@ impl Lines {
         self.order.found(slot);
     }
 
-    /// The slot for a line that comes in, of those not lifted, and the line that leaves it, if any.
+    /// The slot for a line that comes in, of those not taken, and the line that leaves it, if any.
     #[inline]
     pub(super) fn make_room(&mut self, plan: &LevelPlan, set: usize) -> (usize, Option<(u64, Line)>) {
         if let Some(slot) = self.empty_slot(set) {

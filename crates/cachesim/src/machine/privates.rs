@@ -2,10 +2,10 @@
 //! lost its copy.
 
 use super::PRIVATE;
+use super::hierarchies::Hierarchies;
 use super::history::History;
 use super::lines::{Lines, Role};
 use super::plan::Plan;
-use super::views::Views;
 use crate::attribution::{Arrival, Departure, NOBODY};
 
 /// All levels of one process, and its clock.
@@ -78,7 +78,7 @@ impl Privates {
     }
 }
 
-impl Views<'_> {
+impl Hierarchies<'_> {
     /// A line is brought into the shared level on demand; it has not come in yet.
     pub(super) fn note_fill(&mut self, at: usize, set: usize, key: u64) {
         let lines = &self.levels[at].views[PRIVATE];
@@ -121,8 +121,8 @@ impl Views<'_> {
     #[inline]
     fn note_evictor(&mut self, at: usize, left: Arrival) {
         if at < self.plan.caches && left.owner() != self.ledger.arrival().owner() {
-            let scene = self.scene;
-            self.by_place.add_evicted(at, self.lookup, scene.context, scene.mappings);
+            let context = self.context;
+            self.by_place.add_evicted(at, self.lookup, context.code, context.mappings);
         }
     }
 

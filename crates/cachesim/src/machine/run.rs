@@ -2,12 +2,12 @@
 
 use trace::{Block, BlockRun, Reference};
 
+use super::common_lines::WayPredictor;
+use super::hierarchies::Hierarchies;
 use super::level::Level;
 use super::plan::{Kind, Plan};
-use super::recent::WayPredictor;
 use super::view_set::ViewSet;
-use super::views::Views;
-use super::{Machine, Scene};
+use super::{Machine, RunContext};
 use crate::address::VIRTUAL_BITS;
 use crate::attribution::Lookup;
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
@@ -52,7 +52,7 @@ impl Entry {
 /// A run of blocks of one process.
 struct Run<'a> {
     entry: Entry,
-    views: Views<'a>,
+    views: Hierarchies<'a>,
     /// By how much longer the shared view has taken up to the last block, but for what first touches gained.
     difference: u64,
 }
@@ -62,7 +62,7 @@ const MOST_AHEAD: usize = 64;
 
 impl Lookups for Run<'_> {
     #[inline(always)]
-    fn pass(&mut self, instructions: u64) {
+    fn advance_clock(&mut self, instructions: u64) {
         self.views.clocks.common += instructions;
     }
 
@@ -88,7 +88,7 @@ impl Lookups for Run<'_> {
 
     #[inline]
     fn code_losses(&self) -> u64 {
-        let losses = |at: Option<usize>| at.map_or(0, |at| self.views.levels[at].recent.losses());
+        let losses = |at: Option<usize>| at.map_or(0, |at| self.views.levels[at].common_lines.losses());
         losses(self.entry.fetch_tlb) + losses(self.entry.fetch_cache)
     }
 
@@ -147,8 +147,8 @@ impl Lookups for Run<'_> {
         if difference != self.difference {
             let longer = difference.wrapping_sub(self.difference) as i64;
             self.difference = difference;
-            let scene = self.views.scene;
-            self.views.by_place.add_code(block.address, longer, scene.context, scene.mappings);
+            let context = self.views.context;
+            self.views.by_place.add_code(block.address, longer, context.code, context.mappings);
         }
     }
 }
@@ -166,7 +166,7 @@ impl Run<'_> {
     }
 }
 
-impl Views<'_> {
+impl Hierarchies<'_> {
     #[inline]
     fn charge_hits(&mut self, at: Option<usize>, cycles: u64) {
         if let Some(at) = at {
@@ -212,20 +212,20 @@ impl Views<'_> {
 fn way_predictors(levels: &mut [Level], tlb: Option<usize>, cache: Option<usize>) -> [Option<WayPredictor<'_>>; 2] {
     match (tlb, cache) {
         (Some(tlb), Some(cache)) => match levels.get_disjoint_mut([tlb, cache]) {
-            Ok(both) => both.map(|level| Some(level.recent.way_predictor())),
+            Ok(both) => both.map(|level| Some(level.common_lines.way_predictor())),
             Err(_) => [None, None],
         },
-        (Some(tlb), None) => [Some(levels[tlb].recent.way_predictor()), None],
-        (None, Some(cache)) => [None, Some(levels[cache].recent.way_predictor())],
+        (Some(tlb), None) => [Some(levels[tlb].common_lines.way_predictor()), None],
+        (None, Some(cache)) => [None, Some(levels[cache].common_lines.way_predictor())],
         (None, None) => [None, None],
     }
 }
 
 impl Machine {
     /// Blocks of one process, and their references.
-    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
+    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
         let opened = self.state.clocks.read();
-        let mut run = self.start(scene);
+        let mut run = self.start(context);
         look_up_all(blocks, references, &mut run);
         self.state.clocks.settle();
         self.opened.get_or_insert(opened);
@@ -233,19 +233,19 @@ impl Machine {
     }
 
     /// The kernel touches memory of the process. Gives the loads and the stores.
-    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {
+    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
         let kind = if is_store { Kind::Store } else { Kind::Load };
-        let mut run = self.start(scene);
+        let mut run = self.start(context);
         let pieces = pieces(address, bytes).map(|piece| run.touch(kind, piece)).count() as u64;
         self.state.clocks.settle();
         if is_store { [0, pieces] } else { [pieces, 0] }
     }
 
-    fn start<'a>(&'a mut self, scene: &'a Scene<'a>) -> Run<'a> {
+    fn start<'a>(&'a mut self, context: &'a RunContext<'a>) -> Run<'a> {
         Run {
             entry: self.entry,
             difference: self.state.clocks.steady_difference(),
-            views: self.state.views(&self.plan, scene),
+            views: self.state.views(&self.plan, context),
         }
     }
 }

@@ -5,17 +5,17 @@ mod prefetch;
 
 use design::Inclusion;
 
+use super::hierarchies::Hierarchies;
 use super::line::Line;
 use super::lines::Lines;
 use super::plan::{Kind, LevelPlan, path_of};
-use super::views::Views;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
 use crate::attribution::Departure;
 
 /// A request to a swept level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub(crate) struct DeferredRequest {
     pub(crate) level: usize,
     pub(crate) key: u64,
     /// None where a modified line is given to the level.
@@ -43,7 +43,7 @@ pub(super) struct Request<'r> {
     pub(super) is_demand: bool,
 }
 
-impl<'a> Views<'a> {
+impl<'a> Hierarchies<'a> {
     #[inline]
     fn plan_of(&self, at: usize) -> &'a LevelPlan {
         let plan = self.plan;
@@ -83,10 +83,10 @@ impl<'a> Views<'a> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.sent[view].push(Sent { level: at, key, kind: Some(kind), is_demand });
+            self.deferred[view].push(DeferredRequest { level: at, key, kind: Some(kind), is_demand });
             return Answer { is_miss: true, ..Answer::default() };
         }
-        self.levels[at].part(set);
+        self.levels[at].split(set);
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(view, at).find(set, key) {
             if view == SHARED && is_demand {
@@ -147,7 +147,7 @@ impl<'a> Views<'a> {
         if self.lines(view, at).writes.is_absent() {
             self.ask_next(request, Kind::Store);
         } else {
-            self.levels[at].part_writes();
+            self.levels[at].split_writes();
             let now = self.wait_for_buffer(view, at);
             self.clocks.delay = self.lines(view, at).writes.last_written().saturating_sub(now).max(delay);
             let cycles = self.ask_next(request, Kind::Store).cycles;
@@ -222,7 +222,7 @@ impl<'a> Views<'a> {
 
     fn insert(&mut self, view: usize, at: usize, set: usize, key: u64, line: &Line) -> usize {
         let level = self.plan_of(at);
-        self.levels[at].part(set);
+        self.levels[at].split(set);
         let lines = self.lines(view, at);
         let (slot, old) = lines.make_room(level, set);
         lines.put(slot, key, line);

@@ -5,7 +5,7 @@ use simulation_result::{DesignResult, Interval};
 use trace::{BlockRun, Reference};
 
 use crate::attribution::ByPlace;
-use crate::machine::{Machine, Scene};
+use crate::machine::{Machine, RunContext};
 use crate::sweep::{Family, groups};
 
 #[derive(Debug)]
@@ -57,17 +57,17 @@ impl Runner {
         }
     }
 
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
         match self {
-            Runner::One(_, machine) => machine.run(blocks, references, scene),
-            Runner::Many(family) => family.run(blocks, references, scene),
+            Runner::One(_, machine) => machine.run(blocks, references, context),
+            Runner::Many(family) => family.run(blocks, references, context),
         }
     }
 
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
         match self {
-            Runner::One(_, machine) => machine.touch(address, bytes, is_store, scene),
-            Runner::Many(family) => family.touch(address, bytes, is_store, scene),
+            Runner::One(_, machine) => machine.touch(address, bytes, is_store, context),
+            Runner::Many(family) => family.touch(address, bytes, is_store, context),
         }
     }
 

@@ -5,7 +5,7 @@ use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, Interval, 
 use trace::{BlockRun, Reference};
 
 use crate::attribution::ByPlace;
-use crate::machine::{Kind, Machine, Scene};
+use crate::machine::{Kind, Machine, RunContext};
 
 use super::behind::Behind;
 use super::depths::Depths;
@@ -93,29 +93,29 @@ impl Family {
         self.guide.most_processes()
     }
 
-    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
+    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
         self.closed = None;
         if self.opened.is_none() {
             self.opened = Some(self.counted().to_vec());
         }
-        self.guide.run(blocks, references, scene);
+        self.guide.run(blocks, references, context);
         match &mut self.feed {
             Feed::Direct(direct) => direct.run(blocks, references),
-            Feed::Behind(behind) => behind.run(blocks, references, scene),
+            Feed::Behind(behind) => behind.run(blocks, references, context),
         }
         self.is_stale = true;
     }
 
-    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {
+    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
         if self.opened.is_some() && self.closed.is_none() {
             self.closed = Some(self.counted().to_vec());
         }
         match &mut self.feed {
             Feed::Direct(direct) => direct.touch(address, bytes, is_store),
-            Feed::Behind(behind) => behind.touch(address, bytes, is_store, scene),
+            Feed::Behind(behind) => behind.touch(address, bytes, is_store, context),
         }
         self.is_stale = true;
-        self.guide.touch(address, bytes, is_store, scene)
+        self.guide.touch(address, bytes, is_store, context)
     }
 
     pub(crate) fn empty_flushed_view(&mut self) {

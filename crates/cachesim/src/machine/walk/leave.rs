@@ -2,15 +2,15 @@
 
 use design::Inclusion;
 
-use super::Sent;
+use super::DeferredRequest;
 use crate::address::{Address, VALID};
 use crate::attribution::Departure;
+use crate::machine::hierarchies::Hierarchies;
 use crate::machine::line::Line;
 use crate::machine::view_set::ViewSet;
-use crate::machine::views::Views;
 use crate::machine::{PRIVATE, SHARED};
 
-impl Views<'_> {
+impl Hierarchies<'_> {
     /// A line leaves its set for another one.
     pub(super) fn leave_set(&mut self, view: usize, at: usize, key: u64, line: Line) {
         if self.lines(view, at).victims.is_absent() {
@@ -59,13 +59,13 @@ impl Views<'_> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.sent[view].push(Sent { level: at, key, kind: None, is_demand: false });
+            self.deferred[view].push(DeferredRequest { level: at, key, kind: None, is_demand: false });
             return true;
         }
         // This is no lookup: the order in which lines were used stays, and so does the list of them.
         let own = &mut self.levels[at];
-        if let Some(slot) = own.recent.find(set, key) {
-            own.recent.modify(slot, ViewSet::of(view, true));
+        if let Some(slot) = own.common_lines.find(set, key) {
+            own.common_lines.modify(slot, ViewSet::of(view, true));
             return true;
         }
         if let Some(slot) = own.find_below(view, set, key) {
@@ -123,8 +123,8 @@ impl Views<'_> {
         let (first, step) = level.candidate_sets(address);
         let mut is_modified = false;
         for set in (first..level.sets).step_by(step) {
-            if self.levels[at].recent.find(set, key).is_some() {
-                self.levels[at].part(set);
+            if self.levels[at].common_lines.find(set, key).is_some() {
+                self.levels[at].split(set);
             }
             while let Some(slot) = self.levels[at].find_below(view, set, key) {
                 is_modified |= self.remove(view, at, set, slot, how).is_some_and(|line| line.is_modified);
@@ -141,7 +141,7 @@ impl Views<'_> {
         let level = self.plan_of(at);
         // A list stays as it is: the line is not in it. Of other levels, it may be the latest.
         if !level.has_common_top() {
-            self.levels[at].part(set);
+            self.levels[at].split(set);
         }
         let (key, line) = self.lines(view, at).take(level, slot)?;
         if view == SHARED {
@@ -157,7 +157,7 @@ impl Views<'_> {
     pub(in crate::machine) fn flush(&mut self, view: usize, at: usize) {
         self.clocks.delay = 0;
         let level = self.plan_of(at);
-        self.levels[at].part_all();
+        self.levels[at].split_all();
         let slots = self.lines(view, at).take_touched();
         for &slot in &slots {
             let slot = slot as usize;

@@ -2,12 +2,12 @@
 
 use super::{Answer, Request};
 use crate::address::Address;
-use crate::machine::aside::Prefetched;
+use crate::machine::buffers::Prefetched;
+use crate::machine::hierarchies::Hierarchies;
 use crate::machine::line::Line;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
-use crate::machine::views::Views;
 
-impl Views<'_> {
+impl Hierarchies<'_> {
     /// What follows a fill.
     pub(super) fn prefetch_behind(&mut self, request: Request<'_>, key: u64) {
         if !self.lines(request.view, request.at).streams.is_absent() {

@@ -5,7 +5,7 @@
 //! here, with all that is to be known of them and the slots that they take in each view. A line of the list is found by every
 //! view, and only the list changes. Where it is as long as a set has ways, a line that is not in it is missed by every view and
 //! takes the place of the same line in all. Before one view is looked up by itself, the list of that set
-//! [is handed](Recent::take_all) to all three, which know nothing of it until then.
+//! [is handed](CommonLines::take_all) to all three, which know nothing of it until then.
 //!
 //! Where there is no such top (another replacement policy, or lines that come in without a lookup), only the line of a set
 //! that was looked up last is remembered: to look it up once more changes nothing.
@@ -43,7 +43,7 @@ pub(super) struct CommonLine {
 
 /// What all views used last in one level.
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(super) struct CommonLines {
     /// Slots of a set.
     ways: usize,
     /// Whether there is a list, and not the latest line alone.
@@ -73,8 +73,8 @@ pub(super) struct Recent {
     order: Vec<u32>,
 }
 
-impl Recent {
-    pub(super) fn new(plan: &LevelPlan) -> Recent {
+impl CommonLines {
+    pub(super) fn new(plan: &LevelPlan) -> CommonLines {
         let is_list = plan.has_common_top();
         let is_first = plan.is_first.contains(&true);
         let (sets, ways) = match (is_list, is_first) {
@@ -88,7 +88,7 @@ impl Recent {
         let is_direct = ways == 1 && sets.is_power_of_two() && !plan.has_physical_index;
         let kept = if is_list { slots } else { 0 };
         let hinted = if is_first { slots } else { 0 };
-        Recent {
+        CommonLines {
             ways,
             is_list,
             lengths: vec![0; sets],
@@ -335,7 +335,7 @@ impl WayPredictor<'_> {
         }
     }
 
-    /// See [`Recent::finds`].
+    /// See [`CommonLines::finds`].
     #[inline(always)]
     pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
         let guess = self.guess(line);

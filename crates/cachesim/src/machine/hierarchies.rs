@@ -3,16 +3,16 @@
 //! Where the lines that all views used last are known, one step stands for all three; else each view is
 //! [walked by itself](super::walk).
 
+use super::common_lines::{CommonLine, Slots};
 use super::gain::Found;
 use super::history::History;
 use super::level::Level;
 use super::line::Line;
 use super::plan::{Kind, Plan, path_of};
 use super::privates::Privates;
-use super::recent::{CommonLine, Slots};
 use super::view_set::ViewSet;
-use super::walk::{Answer, Request, Sent};
-use super::{FLUSHED, PRIVATE, READ, SHARED, Scene, VIEWS};
+use super::walk::{Answer, DeferredRequest, Request};
+use super::{FLUSHED, PRIVATE, READ, RunContext, SHARED, VIEWS};
 use crate::address::Address;
 use crate::attribution::{ByPlace, Departure, Ledger, Lookup};
 use crate::frames::Frames;
@@ -96,7 +96,7 @@ impl<'r> RequestOfAll<'r> {
 }
 
 /// All levels of a design, and who runs.
-pub(super) struct Views<'a> {
+pub(super) struct Hierarchies<'a> {
     pub(super) plan: &'a Plan,
     pub(super) levels: &'a mut [Level],
     pub(super) clocks: &'a mut Clocks,
@@ -107,7 +107,7 @@ pub(super) struct Views<'a> {
     pub(super) history: &'a mut History,
     pub(super) frames: Option<&'a mut Frames>,
     /// What swept levels are asked for.
-    pub(super) sent: &'a mut [Vec<Sent>; VIEWS],
+    pub(super) deferred: &'a mut [Vec<DeferredRequest>; VIEWS],
     pub(super) by_place: &'a mut ByPlace,
     /// The lookup of the program under way.
     pub(super) lookup: Lookup,
@@ -126,16 +126,16 @@ pub(super) struct Views<'a> {
     pub(super) brought_modified: ViewSet,
     /// Where the line looked up last is in the list of those used last.
     pub(super) slot: usize,
-    pub(super) scene: &'a Scene<'a>,
+    pub(super) context: &'a RunContext<'a>,
 }
 
-impl Views<'_> {
+impl Hierarchies<'_> {
     /// A lookup of the program, at a first level. The line is the one used last in its set from here on.
     pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> ViewSet {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
-        let line = self.levels[at].recent.line_of(address);
-        if !(is_store && level.is_write_through) && self.levels[at].recent.finds(line, is_store) {
+        let line = self.levels[at].common_lines.line_of(address);
+        if !(is_store && level.is_write_through) && self.levels[at].common_lines.finds(line, is_store) {
             self.charge_all(at, level.hit_cycles, true);
             return ViewSet::NONE;
         }
@@ -147,17 +147,17 @@ impl Views<'_> {
     #[inline]
     pub(super) fn passes_on(&mut self, at: usize, first: u64, last: u64) -> bool {
         let level = &self.plan.levels[at];
-        let recent = &mut self.levels[at].recent;
-        let line = recent.line_of(first);
+        let common_lines = &mut self.levels[at].common_lines;
+        let line = common_lines.line_of(first);
         // With frames its page may get another one, and its line be another one then.
-        if line != recent.line_of(last)
+        if line != common_lines.line_of(last)
             || self.frames.is_some()
             || !level.has_common_top()
-            || !recent.finds(line, false)
+            || !common_lines.finds(line, false)
         {
             return false;
         }
-        let address = Address { process: self.scene.process, virtual_address: first, physical: 0 };
+        let address = Address { process: self.context.process, virtual_address: first, physical: 0 };
         let before = self.clocks.difference();
         self.lookup = Lookup { address: first, is_code: false };
         self.begin_lookup(first);
@@ -220,25 +220,25 @@ impl Views<'_> {
         let (set, key) = (level.set(address), level.key(address));
         let is_stored = is_store && !level.is_write_through;
         let own = &mut self.levels[at];
-        let line = own.recent.line_of(address.virtual_address);
+        let line = own.common_lines.line_of(address.virtual_address);
         if level.has_common_top() {
-            if own.recent.has(set, slot, key) {
-                own.recent.hint(slot, line, is_stored);
+            if own.common_lines.has(set, slot, key) {
+                own.common_lines.hint(slot, line, is_stored);
             }
         } else if level.may_skip_repeat(missed == ViewSet::NONE) {
             // A level behind may have taken it away again, and a store may have brought nothing in.
             if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
-                own.recent.hint_latest(set, line, is_stored);
+                own.common_lines.hint_latest(set, line, is_stored);
             }
         }
     }
 
     fn translated(&mut self, address: u64, is_store: bool, at: usize) -> Address {
-        let target = Address { process: self.scene.process, virtual_address: address, physical: 0 };
+        let target = Address { process: self.context.process, virtual_address: address, physical: 0 };
         let Some(frames) = self.frames.as_mut().filter(|_| !self.plan.levels[at].is_tlb) else { return target };
-        let physical = frames.translate(target.process, address, is_store, self.scene.mappings);
+        let physical = frames.translate(target.process, address, is_store, self.context.mappings);
         if frames.take_moved() {
-            self.levels.iter_mut().for_each(|level| level.recent.forget_hints());
+            self.levels.iter_mut().for_each(|level| level.common_lines.forget_hints());
         }
         Address { physical, ..target }
     }
@@ -311,8 +311,8 @@ impl Views<'_> {
         let (set, key) = (level.set(address), level.key(address));
         let is_store = kind == Kind::Store && !level.is_tlb;
         let own = &mut self.levels[at];
-        let missed = if let Some(slot) = own.recent.find(set, key) {
-            own.recent.use_now(slot);
+        let missed = if let Some(slot) = own.common_lines.find(set, key) {
+            own.common_lines.use_now(slot);
             self.slot = slot;
             self.charge_all(at, level.hit_cycles, is_demand);
             ViewSet::NONE
@@ -331,7 +331,7 @@ impl Views<'_> {
             if !holds.has(SHARED) {
                 self.ledger.count_fill(at, copy);
             }
-            self.slot = self.raise(at, set, key, holds);
+            self.slot = self.promote(at, set, key, holds);
             holds.others()
         };
         if is_store {
@@ -365,9 +365,9 @@ impl Views<'_> {
     }
 
     /// A line comes on top in every view, and into the set in those that do not hold it. Gives its slot.
-    fn raise(&mut self, at: usize, set: usize, key: u64, holds: ViewSet) -> usize {
+    fn promote(&mut self, at: usize, set: usize, key: u64, holds: ViewSet) -> usize {
         let modified = std::mem::take(&mut self.brought_modified);
-        if self.levels[at].recent.is_full(set) {
+        if self.levels[at].common_lines.is_full(set) {
             return self.replace_oldest(at, set, key, modified);
         }
         let level = &self.plan.levels[at];
@@ -383,7 +383,7 @@ impl Views<'_> {
                 lines.put(slot, key, &Line { arrival, ..Line::default() });
                 slot
             });
-            let (is_modified, arrival) = lines.lift(slot);
+            let (is_modified, arrival) = lines.take_shared(slot);
             held.modified = held.modified.and(ViewSet::of(view, is_modified));
             if view == SHARED {
                 held.arrival = arrival;
@@ -391,7 +391,7 @@ impl Views<'_> {
             slots[view] = slot as u32;
         }
         let arrival = held.arrival;
-        let slot = own.recent.push(set, held, slots);
+        let slot = own.common_lines.push(set, held, slots);
         if let Some((old, line)) = leaving[SHARED] {
             self.note_left(at, set, old, line.arrival, Departure::Replaced);
         }
@@ -414,7 +414,7 @@ impl Views<'_> {
         let level = &self.plan.levels[at];
         let arrival = self.ledger.arrival();
         let own = &mut self.levels[at];
-        let (slot, old) = own.recent.replace_oldest(set, CommonLine { key, modified, arrival });
+        let (slot, old) = own.common_lines.replace_oldest(set, CommonLine { key, modified, arrival });
         self.note_exchange(at, set, [old.key, key], [old.arrival, arrival]);
         if old.modified != ViewSet::NONE || level.is_left_with_effects {
             let line = Line { address: level.address_of(old.key), is_modified: false, arrival: old.arrival };
@@ -431,7 +431,7 @@ impl Views<'_> {
         if self.plan.levels[request.at].is_write_through {
             self.go_on_from_all(request);
         } else {
-            self.levels[request.at].recent.modify(self.slot, ViewSet::ALL);
+            self.levels[request.at].common_lines.modify(self.slot, ViewSet::ALL);
         }
     }
 
