@@ -232,7 +232,7 @@ impl Frames {
     }
 
     /// A mark tells where a page is.
-    pub(crate) fn tell(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
+    pub(crate) fn record(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
         self.marks += 1;
@@ -312,7 +312,7 @@ mod tests {
         frames.drop_space(1);
         assert_eq!(frames.translate(3, kernel, false, &mappings), first, "it outlives those who entered it");
         assert!(frames.may_be_shared(first));
-        frames.tell(4, kernel, 0x7000, 4096);
+        frames.record(4, kernel, 0x7000, 4096);
         assert_eq!(frames.translate(5, kernel, false, &mappings), 0x7040, "who is told of it tells for all");
         assert_eq!(frames.counts(), PhysicalPages { recorded: 1, assigned: 3 });
     }

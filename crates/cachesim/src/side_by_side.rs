@@ -12,7 +12,7 @@ use simulation_result::LastLevelCounts;
 use trace::{BlockRun, Chunk, Mark, Reference};
 
 use crate::attribution::Context;
-use crate::machine::{DeferredRequest, Kind, Machine, RunContext};
+use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, PageChange, RunContext};
 use crate::mappings::Mappings;
 use crate::process_table::{Change, ProcessTable};
 use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
@@ -42,7 +42,7 @@ pub enum NoLastLevel {
 #[derive(Debug)]
 pub struct SideBySide {
     check: Check,
-    machine: Machine,
+    machine: Machine<DeferredRequests>,
     processes: ProcessTable,
     has_begun: bool,
     sets: usize,
@@ -142,7 +142,7 @@ impl SideBySide {
     fn answer(&mut self, process: u32) {
         let SideBySide { machine, sets, ways, allocates, shared, own, counts, .. } = self;
         let own = own.entry(process).or_insert_with(|| Lines(vec![Vec::new(); *sets]));
-        machine.take_deferred(|view, deferred| {
+        machine.listener_mut().take(|view, deferred| {
             for &DeferredRequest { key, kind, .. } in deferred.iter().filter(|_| view == PRIVATE) {
                 let Some(kind) = kind else { continue };
                 let (set, comes_in) = (key as usize & (*sets - 1), kind != Kind::Store || *allocates);
@@ -161,7 +161,7 @@ impl SideBySide {
 
     fn change(&mut self, change: Change) {
         if let Some((parent, child)) = change.fork {
-            self.machine.fork(parent, child);
+            self.machine.change_pages(PageChange::Forked { parent, child });
         }
         if change.is_other {
             self.change_process();
@@ -212,15 +212,17 @@ impl TakePieces for SideBySide {
             }
             Mark::Unmap { start, bytes } if self.has_begun => {
                 let process = self.processes.running();
-                self.machine.unmap(process, start, bytes);
+                self.machine.change_pages(PageChange::Remapped { process, start, bytes });
             }
             Mark::Map(ref mapping) if self.has_begun => {
                 let process = self.processes.running();
-                self.machine.unmap(process, mapping.start, mapping.bytes);
+                let (start, bytes) = (mapping.start, mapping.bytes);
+                self.machine.change_pages(PageChange::Remapped { process, start, bytes });
             }
             Mark::Page { virtual_address, physical_address, bytes } if self.has_begun => {
                 let process = self.processes.running();
-                self.machine.tell_page(process, virtual_address, physical_address, bytes);
+                let physical = physical_address;
+                self.machine.change_pages(PageChange::Recorded { process, virtual_address, physical, bytes });
             }
             _ => (),
         }

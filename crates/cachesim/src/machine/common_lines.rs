@@ -15,11 +15,11 @@
 
 use super::VIEWS;
 use super::lines::way_of;
+use super::listener::Requester;
 use super::plan::LevelPlan;
 use super::replacement::least;
 use super::view_set::ViewSet;
 use crate::address::VIRTUAL_MASK;
-use crate::attribution::Arrival;
 
 /// Set in a hint where a store to the line changes nothing.
 const STORED: u64 = 1;
@@ -38,7 +38,7 @@ pub(super) struct CommonLine {
     pub(super) key: u64,
     pub(super) modified: ViewSet,
     /// In the shared view.
-    pub(super) arrival: Arrival,
+    pub(super) requester: Requester,
 }
 
 /// What all views used last in one level.
@@ -53,7 +53,7 @@ pub(super) struct CommonLines {
     /// By slot. The first four are empty where there is no list.
     keys: Vec<u64>,
     modified: Vec<ViewSet>,
-    arrivals: Vec<Arrival>,
+    requesters: Vec<Requester>,
     in_views: Vec<Slots>,
     /// When the line was used last.
     stamps: Vec<u64>,
@@ -94,7 +94,7 @@ impl CommonLines {
             lengths: vec![0; sets],
             keys: vec![0; kept],
             modified: vec![ViewSet::NONE; kept],
-            arrivals: vec![Arrival::default(); kept],
+            requesters: vec![Requester::default(); kept],
             in_views: vec![Slots::default(); kept],
             stamps: vec![0; slots],
             now: 0,
@@ -224,14 +224,14 @@ impl CommonLines {
 
     #[inline]
     fn at(&self, slot: usize) -> CommonLine {
-        CommonLine { key: self.keys[slot], modified: self.modified[slot], arrival: self.arrivals[slot] }
+        CommonLine { key: self.keys[slot], modified: self.modified[slot], requester: self.requesters[slot] }
     }
 
     #[inline]
     fn fill(&mut self, slot: usize, held: CommonLine) {
         self.keys[slot] = held.key;
         self.modified[slot] = held.modified;
-        self.arrivals[slot] = held.arrival;
+        self.requesters[slot] = held.requester;
         if let Some(hint) = self.hints.get_mut(slot) {
             *hint = 0;
         }

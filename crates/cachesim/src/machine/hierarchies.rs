@@ -3,80 +3,20 @@
 //! Where the lines that all views used last are known, one step stands for all three; else each view is
 //! [walked by itself](super::walk).
 
+use super::clocks::Clocks;
 use super::common_lines::{CommonLine, Slots};
-use super::gain::Found;
+use super::comparison::Comparison;
 use super::history::History;
 use super::level::Level;
 use super::line::Line;
+use super::listener::{Departure, Listener, Lookup};
 use super::plan::{Kind, Plan, path_of};
 use super::privates::Privates;
 use super::view_set::ViewSet;
-use super::walk::{Answer, DeferredRequest, Request};
-use super::{FLUSHED, PRIVATE, READ, RunContext, SHARED, VIEWS};
+use super::walk::{Answer, Request};
+use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 use crate::address::Address;
-use crate::attribution::{ByPlace, Departure, Ledger, Lookup};
 use crate::frames::Frames;
-
-/// The cycles so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clocks {
-    /// Of each view, but for those that all views took.
-    pub(super) now: [u64; VIEWS],
-    /// Those that all views took since the clocks were settled last.
-    pub(super) common: u64,
-    /// Of these, cycles that stores waited for write buffers.
-    pub(super) stalls: [u64; VIEWS],
-    pub(super) common_stalls: u64,
-    /// How much later than the clock a request is made that is not a demand. Only timed designs ask.
-    pub(super) delay: u64,
-    /// By how much lookups took longer in the shared view than in the private one for what others did, and less.
-    pub(super) lost: u64,
-    pub(super) gained: u64,
-    /// By how much less they took where the process asked for the first time.
-    pub(super) first_touches: u64,
-}
-
-impl Clocks {
-    #[inline]
-    pub(super) fn now(&self, view: usize) -> u64 {
-        self.now[view] + self.common
-    }
-
-    #[inline]
-    pub(super) fn all(&self) -> [u64; VIEWS] {
-        self.now.map(|now| now + self.common)
-    }
-
-    /// How much later it is in each view than in the shared one.
-    #[inline]
-    pub(super) fn later(&self) -> [u64; VIEWS] {
-        self.now.map(|now| now.wrapping_sub(self.now[SHARED]))
-    }
-
-    /// Cycles of each view, those lost to others, gained from others, and gained at first touches.
-    pub(super) fn read(&self) -> [u64; READ] {
-        [self.now(SHARED), self.now(PRIVATE), self.now(FLUSHED), self.lost, self.gained, self.first_touches]
-    }
-
-    /// Gives each view what all took.
-    pub(super) fn settle(&mut self) {
-        let (common, stalls) = (std::mem::take(&mut self.common), std::mem::take(&mut self.common_stalls));
-        self.now.iter_mut().for_each(|now| *now += common);
-        self.stalls.iter_mut().for_each(|all| *all += stalls);
-    }
-
-    /// How much longer the shared view has taken so far, up to a constant.
-    #[inline]
-    pub(super) fn difference(&self) -> u64 {
-        self.now[SHARED].wrapping_sub(self.now[PRIVATE])
-    }
-
-    /// The same without what first touches gained.
-    #[inline]
-    pub(super) fn steady_difference(&self) -> u64 {
-        self.difference().wrapping_add(self.first_touches)
-    }
-}
 
 /// A request of all views as it stands before one level.
 #[derive(Clone, Copy)]
@@ -96,56 +36,45 @@ impl<'r> RequestOfAll<'r> {
 }
 
 /// All levels of a design, and who runs.
-pub(super) struct Hierarchies<'a> {
+pub(super) struct Hierarchies<'a, L> {
     pub(super) plan: &'a Plan,
     pub(super) levels: &'a mut [Level],
     pub(super) clocks: &'a mut Clocks,
-    pub(super) ledger: &'a mut Ledger,
     /// Private hierarchies of the other processes.
     pub(super) others: &'a mut Privates,
     /// What the running process has had.
     pub(super) history: &'a mut History,
     pub(super) frames: Option<&'a mut Frames>,
-    /// What swept levels are asked for.
-    pub(super) deferred: &'a mut [Vec<DeferredRequest>; VIEWS],
-    pub(super) by_place: &'a mut ByPlace,
+    pub(super) listener: &'a mut L,
     /// The lookup of the program under way.
-    pub(super) lookup: Lookup,
-    /// Levels that the lookup of the program under way missed in, a bit each: in the shared and the private view. A design has
-    /// up to 64 caches and as many TLBs.
-    pub(super) missed: [u128; 2],
-    /// What the lookup under way found in the shared view, and the private level did not hold.
-    pub(super) found: Option<Found>,
-    /// The private view has asked memory in it for what it had never asked for.
-    pub(super) is_asked_first: bool,
-    /// The reference under way has gained something by a first touch.
-    pub(super) is_first_touch: bool,
+    pub(super) lookup: Lookup<'a>,
+    pub(super) comparison: Comparison,
     /// How long the request under way takes that nobody waits for, in each view.
     pub(super) passed: [u64; VIEWS],
     /// In which views the line that comes next was modified in an exclusive level.
     pub(super) brought_modified: ViewSet,
     /// Where the line looked up last is in the list of those used last.
     pub(super) slot: usize,
-    pub(super) context: &'a RunContext<'a>,
 }
 
-impl Hierarchies<'_> {
-    /// A lookup of the program, at a first level. The line is the one used last in its set from here on.
-    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64) -> ViewSet {
+impl<L: Listener> Hierarchies<'_, L> {
+    /// A lookup of the program at a first level, of an address in a line or page that starts there. The line is the one used last in its set from here on.
+    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64, line_start: u64) -> ViewSet {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
-        let line = self.levels[at].common_lines.line_of(address);
+        let line = self.levels[at].common_lines.line_of(line_start);
         if !(is_store && level.is_write_through) && self.levels[at].common_lines.finds(line, is_store) {
             self.charge_all(at, level.hit_cycles, true);
             return ViewSet::NONE;
         }
-        let target = self.translated(address, is_store, at);
+        let target = self.translated(line_start, is_store, at);
+        self.begin_lookup(address, kind == Kind::Fetch);
         self.look_up_translated(RequestOfAll { at, kind, address: &target, is_demand: true })
     }
 
-    /// A store to a first level that passes stores on: where all views are known to find it, it is done with.
+    /// A store to a first level that writes through: where all views are known to find it, it is done with.
     #[inline]
-    pub(super) fn passes_on(&mut self, at: usize, first: u64, last: u64) -> bool {
+    pub(super) fn writes_through(&mut self, at: usize, first: u64, last: u64) -> bool {
         let level = &self.plan.levels[at];
         let common_lines = &mut self.levels[at].common_lines;
         let line = common_lines.line_of(first);
@@ -157,13 +86,12 @@ impl Hierarchies<'_> {
         {
             return false;
         }
-        let address = Address { process: self.context.process, virtual_address: first, physical: 0 };
+        let address = Address { process: self.lookup.context.process, virtual_address: first, physical: 0 };
         let before = self.clocks.difference();
-        self.lookup = Lookup { address: first, is_code: false };
-        self.begin_lookup(first);
+        self.begin_lookup(first, false);
         self.charge_all(at, level.hit_cycles, true);
         self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
-        self.count_difference(before);
+        self.end_lookup(before);
         true
     }
 
@@ -171,43 +99,10 @@ impl Hierarchies<'_> {
         let RequestOfAll { at, kind, address, .. } = request;
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
-        self.begin_lookup(address.virtual_address);
         let missed = self.look_up_in_all(request);
         self.hint(at, is_store, address, missed);
-        self.count_difference(before);
+        self.end_lookup(before);
         missed
-    }
-
-    #[inline]
-    fn begin_lookup(&mut self, address: u64) {
-        self.missed = [0; 2];
-        self.found = None;
-        self.is_asked_first = false;
-        self.ledger.begin(address);
-    }
-
-    /// What the lookup took longer in the shared view than in the private one, or less, and in which levels they differed.
-    fn count_difference(&mut self, before: u64) {
-        let longer = self.clocks.difference().wrapping_sub(before) as i64;
-        let is_first_touch = match longer {
-            0 => false,
-            _ => self.count_cycles(longer),
-        };
-        let mut differing = self.missed[SHARED] ^ self.missed[PRIVATE];
-        while differing != 0 {
-            let at = differing.trailing_zeros();
-            differing &= differing - 1;
-            let missed = |view: usize| self.missed[view] >> at & 1 != 0;
-            let missed = ViewSet::of(SHARED, missed(SHARED)).and(ViewSet::of(PRIVATE, missed(PRIVATE)));
-            self.levels[at as usize].count_difference(missed, is_first_touch);
-        }
-    }
-
-    #[inline]
-    pub(super) fn note_miss(&mut self, view: usize, at: usize, is_miss: bool) {
-        if let Some(missed) = self.missed.get_mut(view) {
-            *missed |= u128::from(is_miss) << at;
-        }
     }
 
     /// What is known of the line after a lookup.
@@ -234,9 +129,9 @@ impl Hierarchies<'_> {
     }
 
     fn translated(&mut self, address: u64, is_store: bool, at: usize) -> Address {
-        let target = Address { process: self.context.process, virtual_address: address, physical: 0 };
+        let target = Address { process: self.lookup.context.process, virtual_address: address, physical: 0 };
         let Some(frames) = self.frames.as_mut().filter(|_| !self.plan.levels[at].is_tlb) else { return target };
-        let physical = frames.translate(target.process, address, is_store, self.context.mappings);
+        let physical = frames.translate(target.process, address, is_store, self.lookup.context.mappings);
         if frames.take_moved() {
             self.levels.iter_mut().for_each(|level| level.common_lines.forget_hints());
         }
@@ -293,14 +188,13 @@ impl Hierarchies<'_> {
     #[inline]
     fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) {
         let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else {
-            return self.note_asked_memory(request.at, request.address, request.is_demand);
+            return self.ask_memory(request.at, request.address, request.is_demand);
         };
         self.levels[next].common.accesses[kind as usize] += 1;
         let missed = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
         if missed != ViewSet::NONE {
             self.levels[next].count_misses(kind as usize, missed);
-            self.note_miss(SHARED, next, missed.has(SHARED));
-            self.note_miss(PRIVATE, next, missed.has(PRIVATE));
+            self.compare_misses(next, missed);
         }
     }
 
@@ -325,11 +219,11 @@ impl Hierarchies<'_> {
             }
             let copy = found[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
             if let (Some(slot), None, true) = (found[SHARED], found[PRIVATE], is_demand) {
-                self.note_found(at, set, key, slot);
+                self.found_in_shared(at, set, key, slot);
             }
             self.answer(request, holds.others(), if is_store { Kind::Load } else { kind });
-            if !holds.has(SHARED) {
-                self.ledger.count_fill(at, copy);
+            if L::COMPARES && !holds.has(SHARED) {
+                self.filled(at, copy);
             }
             self.slot = self.promote(at, set, key, holds);
             holds.others()
@@ -371,35 +265,35 @@ impl Hierarchies<'_> {
             return self.replace_oldest(at, set, key, modified);
         }
         let level = &self.plan.levels[at];
-        let arrival = self.ledger.arrival();
+        let requester = self.lookup.requester;
         let own = &mut self.levels[at];
         let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
-        let mut held = CommonLine { key, modified, arrival };
+        let mut held = CommonLine { key, modified, requester };
         for (view, lines) in own.views.iter_mut().enumerate() {
             let found = if holds.has(view) { lines.find(set, key) } else { None };
             let slot = found.unwrap_or_else(|| {
                 let (slot, left) = lines.make_room(level, set);
                 leaving[view] = left;
-                lines.put(slot, key, &Line { arrival, ..Line::default() });
+                lines.put(slot, key, &Line { requester, ..Line::default() });
                 slot
             });
-            let (is_modified, arrival) = lines.take_shared(slot);
+            let (is_modified, requester) = lines.take_shared(slot);
             held.modified = held.modified.and(ViewSet::of(view, is_modified));
             if view == SHARED {
-                held.arrival = arrival;
+                held.requester = requester;
             }
             slots[view] = slot as u32;
         }
-        let arrival = held.arrival;
+        let requester = held.requester;
         let slot = own.common_lines.push(set, held, slots);
         if let Some((old, line)) = leaving[SHARED] {
-            self.note_left(at, set, old, line.arrival, Departure::Replaced);
+            self.left(at, set, old, line.requester, Departure::Replaced);
         }
         if !holds.has(SHARED) {
-            self.note_came(at, set, key, arrival);
+            self.came(at, set, key, requester);
         }
         if let Some((old, _)) = leaving[PRIVATE] {
-            self.note_let_go(at, set, old);
+            self.let_go(at, set, old);
         }
         for (view, leaving) in leaving.into_iter().enumerate() {
             if let Some((_, line)) = leaving {
@@ -412,12 +306,12 @@ impl Hierarchies<'_> {
     /// The same where every view holds the lines of a full list: one leaves all of them.
     fn replace_oldest(&mut self, at: usize, set: usize, key: u64, modified: ViewSet) -> usize {
         let level = &self.plan.levels[at];
-        let arrival = self.ledger.arrival();
+        let requester = self.lookup.requester;
         let own = &mut self.levels[at];
-        let (slot, old) = own.common_lines.replace_oldest(set, CommonLine { key, modified, arrival });
-        self.note_exchange(at, set, [old.key, key], [old.arrival, arrival]);
+        let (slot, old) = own.common_lines.replace_oldest(set, CommonLine { key, modified, requester });
+        self.exchanged(at, set, [old.key, key], [old.requester, requester]);
         if old.modified != ViewSet::NONE || level.is_left_with_effects {
-            let line = Line { address: level.address_of(old.key), is_modified: false, arrival: old.arrival };
+            let line = Line { address: level.address_of(old.key), is_modified: false, requester: old.requester };
             for view in [SHARED, PRIVATE, FLUSHED] {
                 self.leave_level(view, at, Line { is_modified: old.modified.has(view), ..line });
             }

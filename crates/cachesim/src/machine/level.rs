@@ -1,7 +1,7 @@
 //! One cache or TLB in all three views.
 
+use super::clocks::Clocks;
 use super::common_lines::CommonLines;
-use super::hierarchies::Clocks;
 use super::lines::{Counts, Lines, Role};
 use super::plan::LevelPlan;
 use super::view_set::ViewSet;
@@ -19,11 +19,6 @@ pub(super) struct Level {
     writes_alike_at: Option<[u64; VIEWS]>,
     /// What all views count alike.
     pub(super) common: Counts,
-    /// Lookups of the program that miss in the shared and not in the private view, and the other way round.
-    pub(super) lost: u64,
-    pub(super) gained: u64,
-    /// Of those gained, what the process asked for the first time.
-    pub(super) first_touches: u64,
 }
 
 impl Level {
@@ -33,9 +28,6 @@ impl Level {
             views: [Role::Shared, Role::Private, Role::Flushed].map(|role| Lines::new(plan, role)),
             writes_alike_at: None,
             common: Counts::default(),
-            lost: 0,
-            gained: 0,
-            first_touches: 0,
         }
     }
 
@@ -52,7 +44,7 @@ impl Level {
         let Level { common_lines, views, .. } = self;
         common_lines.take_all(set, |held, slots| {
             for (view, lines) in views.iter_mut().enumerate() {
-                lines.restore(slots[view] as usize, held.key, held.modified.has(view), held.arrival);
+                lines.restore(slots[view] as usize, held.key, held.modified.has(view), held.requester);
             }
         });
     }
@@ -136,14 +128,5 @@ impl Level {
                 lines.counts.misses[kind] += u64::from(missed.has(view));
             }
         }
-    }
-
-    /// A lookup of the program missed here, in the shared or the private view.
-    #[inline]
-    pub(super) fn count_difference(&mut self, missed: ViewSet, is_first_touch: bool) {
-        self.lost += u64::from(missed.has(SHARED) & !missed.has(PRIVATE));
-        let is_gained = missed.has(PRIVATE) & !missed.has(SHARED);
-        self.gained += u64::from(is_gained);
-        self.first_touches += u64::from(is_gained & is_first_touch);
     }
 }

@@ -9,7 +9,7 @@ use super::runner::Runner;
 use super::{Options, Outcome};
 use crate::attribution::{ByPlace, Context};
 use crate::causes::Why;
-use crate::machine::{Machine, RunContext};
+use crate::machine::{Listener, PageChange, RunContext};
 use crate::process_table::{Change, ProcessTable};
 
 /// Blocks that are taken at once: no more than what is counted in one word.
@@ -195,7 +195,7 @@ impl Pass {
 
     fn end_call(&mut self, is_switch: bool) {
         let instructions = self.references[0];
-        self.runner.each_machine(|machine| machine.end_call(instructions, is_switch));
+        self.runner.in_full().end_call(instructions, is_switch);
     }
 
     fn close_tuple(&mut self) {
@@ -203,9 +203,9 @@ impl Pass {
         self.runner.close_tuple(open);
     }
 
-    fn flush_places(&mut self) {
+    fn mappings_change(&mut self) {
         if self.processes.has_begun() {
-            self.with_context(|runner, context| runner.each_machine(|machine| machine.flush_places(context)));
+            self.with_context(|runner, context| runner.in_full().listener_mut().mappings_change(context.mappings));
         }
     }
 
@@ -222,21 +222,19 @@ impl Pass {
                 self.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
             }
             Mark::Map(mapping) => {
-                self.flush_places();
+                self.mappings_change();
                 self.processes.mappings_mut(process).map(mapping);
                 let (start, bytes) = (mapping.start, mapping.bytes);
-                self.runner.each_machine(|machine| machine.unmap(process, start, bytes));
+                self.runner.change_pages(PageChange::Remapped { process, start, bytes });
             }
             &Mark::Unmap { start, bytes } => {
-                self.flush_places();
+                self.mappings_change();
                 self.processes.mappings_mut(process).unmap(start, bytes);
-                self.runner.each_machine(|machine| machine.unmap(process, start, bytes));
+                self.runner.change_pages(PageChange::Remapped { process, start, bytes });
             }
             &Mark::Page { virtual_address, physical_address, bytes } => {
-                let tell = |machine: &mut Machine| {
-                    machine.tell_page(process, virtual_address, physical_address, bytes);
-                };
-                self.runner.each_machine(tell);
+                let physical = physical_address;
+                self.runner.change_pages(PageChange::Recorded { process, virtual_address, physical, bytes });
             }
             _ => {}
         }
@@ -244,7 +242,7 @@ impl Pass {
 
     fn change(&mut self, change: Change) {
         if let Some((parent, child)) = change.fork {
-            self.runner.each_machine(|machine| machine.fork(parent, child));
+            self.runner.change_pages(PageChange::Forked { parent, child });
         }
         if change.is_other {
             self.close_tuple();
@@ -275,11 +273,11 @@ impl Pass {
     fn begin_part(&mut self) {
         let is_first = self.before_all.is_none();
         if is_first {
-            self.flush_places();
+            self.mappings_change();
             self.close_tuple();
             self.tuples.clear();
             self.processes.begin_parts();
-            self.runner.each_machine(Machine::begin_parts);
+            self.runner.in_full().begin_parts();
         }
         let before = self.so_far();
         if is_first {
@@ -315,7 +313,7 @@ impl Pass {
 
     /// Ends the last segment.
     pub(super) fn finish(mut self) -> PassResult {
-        self.flush_places();
+        self.mappings_change();
         self.close_tuple();
         let end = self.processes.causes.number(Why::EndOfTrace);
         self.runner.end_segment(end, &mut self.tuples);
@@ -362,17 +360,17 @@ impl TakePieces for Pass {
         match mark {
             Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
             Mark::Birth { task, process, parent, name } => {
-                self.flush_places();
+                self.mappings_change();
                 let change = self.processes.birth(*task, *process, *parent, name);
                 self.change(change);
             }
             Mark::Exec { task, process, name } => {
-                self.flush_places();
+                self.mappings_change();
                 let change = self.processes.exec(*task, *process, name);
                 self.change(change);
             }
             Mark::Exit { task } => {
-                self.flush_places();
+                self.mappings_change();
                 let change = self.processes.exit(*task);
                 self.change(change);
             }
@@ -380,15 +378,14 @@ impl TakePieces for Pass {
                 let one = u64::from(mark.is_switch());
                 if mark.is_switch() {
                     let switches = self.voluntary_switches + self.involuntary_switches;
-                    let instructions = self.kernel_instructions;
-                    self.runner.each_machine(|machine| machine.count_switch(switches, instructions));
+                    self.runner.in_full().listener_mut().task_switched(switches, self.kernel_instructions);
                 }
                 match is_voluntary {
                     true => self.voluntary_switches += one,
                     false => self.involuntary_switches += one,
                 }
                 self.end_call(true);
-                self.flush_places();
+                self.mappings_change();
                 self.close_tuple();
                 let (end, is_other) = self.processes.switch(*to, *is_voluntary, *cause);
                 self.runner.end_segment(end, &mut self.tuples);
@@ -397,7 +394,7 @@ impl TakePieces for Pass {
             }
             &Mark::SyscallEnter { number } => {
                 let instructions = self.references[0];
-                self.runner.each_machine(|machine| machine.enter_call(number, instructions));
+                self.runner.in_full().enter_call(number, instructions);
             }
             Mark::SyscallExit { .. } => self.end_call(false),
             Mark::Fault { .. } => {}

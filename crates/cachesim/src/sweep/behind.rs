@@ -3,7 +3,7 @@
 use design::Design;
 use trace::{BlockRun, Reference};
 
-use crate::machine::{DeferredRequest, Kind, Machine, RunContext};
+use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, RunContext};
 
 use super::VIEWS;
 use super::depths::Depths;
@@ -14,7 +14,7 @@ use super::shape::Shape;
 #[derive(Debug)]
 pub(super) struct Behind {
     /// Everything but the swept levels.
-    front: Box<Machine>,
+    front: Box<Machine<DeferredRequests>>,
     levels: Vec<BehindLevel>,
     running: u32,
 }
@@ -41,7 +41,7 @@ impl Behind {
     }
 
     /// The machine of the first levels, for what concerns it alone.
-    pub(super) fn front_mut(&mut self) -> &mut Machine {
+    pub(super) fn front_mut(&mut self) -> &mut Machine<DeferredRequests> {
         &mut self.front
     }
 
@@ -100,7 +100,7 @@ impl Behind {
     /// Answers what the first levels have asked. No level's answer changes what they ask.
     fn take(&mut self) {
         let levels = &mut self.levels;
-        self.front.take_deferred(|view, deferred| {
+        self.front.listener_mut().take(|view, deferred| {
             for request in deferred {
                 if let Some(level) = levels.iter_mut().find(|level| level.shape.level == request.level) {
                     level.answer(view, request);

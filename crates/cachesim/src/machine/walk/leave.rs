@@ -2,15 +2,15 @@
 
 use design::Inclusion;
 
-use super::DeferredRequest;
 use crate::address::{Address, VALID};
-use crate::attribution::Departure;
+use crate::machine::deferred::DeferredRequest;
 use crate::machine::hierarchies::Hierarchies;
 use crate::machine::line::Line;
+use crate::machine::listener::{Departure, Listener};
 use crate::machine::view_set::ViewSet;
 use crate::machine::{PRIVATE, SHARED};
 
-impl Hierarchies<'_> {
+impl<L: Listener> Hierarchies<'_, L> {
     /// A line leaves its set for another one.
     pub(super) fn leave_set(&mut self, view: usize, at: usize, key: u64, line: Line) {
         if self.lines(view, at).victims.is_absent() {
@@ -59,7 +59,7 @@ impl Hierarchies<'_> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.deferred[view].push(DeferredRequest { level: at, key, kind: None, is_demand: false });
+            self.listener.deferred(view, DeferredRequest { level: at, key, kind: None, is_demand: false });
             return true;
         }
         // This is no lookup: the order in which lines were used stays, and so does the list of them.
@@ -85,7 +85,7 @@ impl Hierarchies<'_> {
             }
             return;
         }
-        line.arrival.turn = self.ledger.arrival().turn;
+        line.requester.turn = self.lookup.requester.turn;
         self.insert(view, at, set, key, &line);
     }
 
@@ -145,10 +145,10 @@ impl Hierarchies<'_> {
         }
         let (key, line) = self.lines(view, at).take(level, slot)?;
         if view == SHARED {
-            self.note_left(at, set, key, line.arrival, how);
+            self.left(at, set, key, line.requester, how);
         }
         if view == PRIVATE {
-            self.note_let_go(at, set, key);
+            self.let_go(at, set, key);
         }
         Some(line)
     }
@@ -166,7 +166,7 @@ impl Hierarchies<'_> {
             lines.order.restart(set);
             if let Some((key, line)) = lines.take(level, slot) {
                 if view == SHARED {
-                    self.note_left(at, set, key, line.arrival, Departure::Flushed);
+                    self.left(at, set, key, line.requester, Departure::Flushed);
                 }
                 self.flush_line(view, at, line);
             }

@@ -5,9 +5,10 @@ use crate::address::Address;
 use crate::machine::buffers::Prefetched;
 use crate::machine::hierarchies::Hierarchies;
 use crate::machine::line::Line;
+use crate::machine::listener::Listener;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
 
-impl Hierarchies<'_> {
+impl<L: Listener> Hierarchies<'_, L> {
     /// What follows a fill.
     pub(super) fn prefetch_behind(&mut self, request: Request<'_>, key: u64) {
         if !self.lines(request.view, request.at).streams.is_absent() {
@@ -62,7 +63,7 @@ impl Hierarchies<'_> {
             return;
         }
         let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
-        let line = Line { address, is_modified, arrival: self.ledger.arrival() };
+        let line = Line { address, is_modified, requester: self.lookup.requester };
         self.insert(view, at, set, key, &line);
     }
 
