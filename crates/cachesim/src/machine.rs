@@ -254,9 +254,6 @@ impl<L: Listener> State<L> {
             listener: &mut self.listener,
             lookup: Lookup { requester: self.requester, address: 0, is_code: false, context },
             comparison: Comparison::default(),
-            passed: [0; VIEWS],
-            brought_modified: ViewSet::NONE,
-            slot: 0,
         }
     }
 

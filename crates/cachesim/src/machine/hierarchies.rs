@@ -4,16 +4,16 @@
 //! [walked by itself](super::walk).
 
 use super::clocks::Clocks;
-use super::common_lines::{CommonLine, Slots};
+use super::common_lines::CommonLine;
 use super::comparison::Comparison;
 use super::history::History;
-use super::level::Level;
+use super::level::{Level, Promoted};
 use super::line::Line;
 use super::listener::{Departure, Listener, Lookup};
 use super::plan::{Kind, Plan, path_of};
 use super::privates::Privates;
 use super::view_set::ViewSet;
-use super::walk::{Answer, Request};
+use super::walk::Request;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 use crate::address::Address;
 use crate::frames::Frames;
@@ -35,7 +35,7 @@ impl<'r> RequestOfAll<'r> {
     }
 }
 
-/// All levels of a design, and who runs.
+/// All levels of a design, who runs, and who is told.
 pub(super) struct Hierarchies<'a, L> {
     pub(super) plan: &'a Plan,
     pub(super) levels: &'a mut [Level],
@@ -49,22 +49,31 @@ pub(super) struct Hierarchies<'a, L> {
     /// The lookup of the program under way.
     pub(super) lookup: Lookup<'a>,
     pub(super) comparison: Comparison,
-    /// How long the request under way takes that nobody waits for, in each view.
-    pub(super) passed: [u64; VIEWS],
-    /// In which views the line that comes next was modified in an exclusive level.
-    pub(super) brought_modified: ViewSet,
-    /// Where the line looked up last is in the list of those used last.
-    pub(super) slot: usize,
+}
+
+/// What a request of all views comes back with. Cycles that nobody waits for are added to [`Clocks::delays`].
+#[derive(Clone, Copy)]
+struct Outcome {
+    missed: ViewSet,
+    /// Modified state that comes with a line taken out of an exclusive level.
+    modified: ViewSet,
+    /// Where the line is in the list of those used last; no slot, where it need not be in it.
+    slot: usize,
+}
+
+impl Outcome {
+    const NOTHING: Outcome = Outcome { missed: ViewSet::NONE, modified: ViewSet::NONE, slot: usize::MAX };
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// A lookup of the program at a first level, of an address in a line or page that starts there. The line is the one used last in its set from here on.
+    /// A lookup of the program at a first level, of an address in a line or page that starts there. That is the one used last in its set
+    /// from here on.
     pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64, line_start: u64) -> ViewSet {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
         let line = self.levels[at].common_lines.line_of(line_start);
         if !(is_store && level.is_write_through) && self.levels[at].common_lines.finds(line, is_store) {
-            self.charge_all(at, level.hit_cycles, true);
+            self.spend_all(at, level.hit_cycles, true);
             return ViewSet::NONE;
         }
         let target = self.translated(line_start, is_store, at);
@@ -89,7 +98,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         let address = Address { process: self.lookup.context.process, virtual_address: first, physical: 0 };
         let before = self.clocks.difference();
         self.begin_lookup(first, false);
-        self.charge_all(at, level.hit_cycles, true);
+        self.spend_all(at, level.hit_cycles, true);
         self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
         self.end_lookup(before);
         true
@@ -99,18 +108,18 @@ impl<L: Listener> Hierarchies<'_, L> {
         let RequestOfAll { at, kind, address, .. } = request;
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
-        let missed = self.look_up_in_all(request);
-        self.hint(at, is_store, address, missed);
+        let outcome = self.look_up_in_all(request);
+        self.hint(at, is_store, address, outcome);
         self.end_lookup(before);
-        missed
+        outcome.missed
     }
 
     /// What is known of the line after a lookup.
-    fn hint(&mut self, at: usize, is_store: bool, address: &Address, missed: ViewSet) {
+    fn hint(&mut self, at: usize, is_store: bool, address: &Address, outcome: Outcome) {
         if !self.plan.skips_repeats {
             return;
         }
-        let slot = self.slot;
+        let Outcome { missed, slot, .. } = outcome;
         let level = &self.plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
         let is_stored = is_store && !level.is_write_through;
@@ -138,78 +147,64 @@ impl<L: Listener> Hierarchies<'_, L> {
         Address { physical, ..target }
     }
 
+    /// A request of all views takes its time in a level.
     #[inline]
-    pub(super) fn charge_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
+    pub(super) fn spend_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
         if is_demand {
             self.clocks.common += cycles;
             self.levels[at].common.cycles += cycles;
         } else {
-            self.passed.iter_mut().for_each(|passed| *passed += cycles);
+            self.clocks.delays.iter_mut().for_each(|delay| *delay += cycles);
         }
     }
 
-    fn charge_one(&mut self, view: usize, at: usize, cycles: u64, is_demand: bool) {
-        if is_demand {
-            self.clocks.now[view] += cycles;
-            self.lines(view, at).counts.cycles += cycles;
-        } else {
-            self.passed[view] += cycles;
-        }
-    }
-
-    /// A lookup in every view; gives those that miss.
     #[inline]
-    fn look_up_in_all(&mut self, request: RequestOfAll<'_>) -> ViewSet {
+    fn look_up_in_all(&mut self, request: RequestOfAll<'_>) -> Outcome {
         if self.plan.levels[request.at].has_common_top() { self.look_up_top(request) } else { self.each_alone(request) }
     }
 
     /// Each view by itself, from this level on.
     #[inline(never)]
-    fn each_alone(&mut self, request: RequestOfAll<'_>) -> ViewSet {
-        let mut missed = ViewSet::NONE;
+    fn each_alone(&mut self, request: RequestOfAll<'_>) -> Outcome {
+        let mut outcome = Outcome::NOTHING;
+        if request.is_demand {
+            self.clocks.delays = [0; VIEWS];
+        }
         for view in [SHARED, PRIVATE, FLUSHED] {
-            self.clocks.delay = 0;
             let answer = self.look_up_alone(request.of(view));
-            self.take_answer(request, view, answer);
-            missed = missed.and(ViewSet::of(view, answer.is_miss));
+            outcome.missed = outcome.missed.and(ViewSet::of(view, answer.is_miss));
+            outcome.modified = outcome.modified.and(ViewSet::of(view, answer.is_modified));
         }
-        missed
+        outcome
     }
 
-    /// What a view looked up by itself: its cycles are on its clock, if it waited for them.
-    fn take_answer(&mut self, request: RequestOfAll<'_>, view: usize, answer: Answer) {
-        if !request.is_demand {
-            self.passed[view] += answer.cycles;
-        }
-        self.brought_modified = self.brought_modified.and(ViewSet::of(view, answer.is_modified));
-    }
-
-    /// The same request of all views at the next level, which counts it.
+    /// The same request of all views at the next level, which counts it. Gives in which the line was modified there.
     #[inline]
-    fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) {
+    fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) -> ViewSet {
         let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else {
-            return self.ask_memory(request.at, request.address, request.is_demand);
+            self.ask_memory(request.at, request.address, request.is_demand);
+            return ViewSet::NONE;
         };
         self.levels[next].common.accesses[kind as usize] += 1;
-        let missed = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
+        let Outcome { missed, modified, .. } = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
         if missed != ViewSet::NONE {
             self.levels[next].count_misses(kind as usize, missed);
             self.compare_misses(next, missed);
         }
+        modified
     }
 
     /// A lookup in a level whose lines used last are the same in all views, and stay so.
-    fn look_up_top(&mut self, request: RequestOfAll<'_>) -> ViewSet {
+    fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let RequestOfAll { at, kind, address, is_demand } = request;
         let level = &self.plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
         let is_store = kind == Kind::Store && !level.is_tlb;
         let own = &mut self.levels[at];
-        let missed = if let Some(slot) = own.common_lines.find(set, key) {
+        let outcome = if let Some(slot) = own.common_lines.find(set, key) {
             own.common_lines.use_now(slot);
-            self.slot = slot;
-            self.charge_all(at, level.hit_cycles, is_demand);
-            ViewSet::NONE
+            self.spend_all(at, level.hit_cycles, is_demand);
+            Outcome { slot, ..Outcome::NOTHING }
         } else {
             let found = [SHARED, PRIVATE, FLUSHED].map(|view| own.find_below(view, set, key));
             let found_in = |view: usize| ViewSet::of(view, found[view].is_some());
@@ -221,71 +216,56 @@ impl<L: Listener> Hierarchies<'_, L> {
             if let (Some(slot), None, true) = (found[SHARED], found[PRIVATE], is_demand) {
                 self.found_in_shared(at, set, key, slot);
             }
-            self.answer(request, holds.others(), if is_store { Kind::Load } else { kind });
+            let modified = self.answer(request, holds.others(), if is_store { Kind::Load } else { kind });
             if L::COMPARES && !holds.has(SHARED) {
                 self.filled(at, copy);
             }
-            self.slot = self.promote(at, set, key, holds);
-            holds.others()
+            let slot = self.promote(at, set, key, modified, holds);
+            Outcome { missed: holds.others(), slot, ..Outcome::NOTHING }
         };
-        if is_store {
-            self.store_to_all(request);
+        if is_store && level.is_write_through {
+            self.go_on_from_all(request);
+        } else if is_store {
+            self.levels[at].common_lines.modify(outcome.slot, ViewSet::ALL);
         }
-        missed
+        outcome
     }
 
-    /// The time that each view takes, and what it asks the next level for; the line does not come in yet.
-    fn answer(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) {
+    /// The time that each view takes, and what it asks the next level for; the line does not come in yet. Gives in which views it was
+    /// modified there.
+    fn answer(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) -> ViewSet {
         let RequestOfAll { at, is_demand, .. } = request;
         let level = &self.plan.levels[at];
         if missed == ViewSet::ALL {
-            self.charge_all(at, level.miss_cycles, is_demand);
+            self.spend_all(at, level.miss_cycles, is_demand);
             self.levels[at].common.fills += 1;
             return self.ask_next_of_all(request, kind);
         }
+        let mut modified = ViewSet::NONE;
         if missed == ViewSet::NONE {
-            return self.charge_all(at, level.hit_cycles, is_demand);
+            self.spend_all(at, level.hit_cycles, is_demand);
+            return modified;
         }
         for view in [SHARED, PRIVATE, FLUSHED] {
             if missed.has(view) {
-                self.charge_one(view, at, level.miss_cycles, is_demand);
+                self.spend(request.of(view), level.miss_cycles);
                 self.lines(view, at).counts.fills += 1;
                 let below = self.ask_next(request.of(view), kind);
-                self.take_answer(request, view, below);
+                modified = modified.and(ViewSet::of(view, below.is_modified));
             } else {
-                self.charge_one(view, at, level.hit_cycles, is_demand);
+                self.spend(request.of(view), level.hit_cycles);
             }
         }
+        modified
     }
 
     /// A line comes on top in every view, and into the set in those that do not hold it. Gives its slot.
-    fn promote(&mut self, at: usize, set: usize, key: u64, holds: ViewSet) -> usize {
-        let modified = std::mem::take(&mut self.brought_modified);
+    fn promote(&mut self, at: usize, set: usize, key: u64, modified: ViewSet, holds: ViewSet) -> usize {
+        let line = CommonLine { key, modified, requester: self.lookup.requester };
         if self.levels[at].common_lines.is_full(set) {
-            return self.replace_oldest(at, set, key, modified);
+            return self.replace_oldest(at, set, line);
         }
-        let level = &self.plan.levels[at];
-        let requester = self.lookup.requester;
-        let own = &mut self.levels[at];
-        let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
-        let mut held = CommonLine { key, modified, requester };
-        for (view, lines) in own.views.iter_mut().enumerate() {
-            let found = if holds.has(view) { lines.find(set, key) } else { None };
-            let slot = found.unwrap_or_else(|| {
-                let (slot, left) = lines.make_room(level, set);
-                leaving[view] = left;
-                lines.put(slot, key, &Line { requester, ..Line::default() });
-                slot
-            });
-            let (is_modified, requester) = lines.take_shared(slot);
-            held.modified = held.modified.and(ViewSet::of(view, is_modified));
-            if view == SHARED {
-                held.requester = requester;
-            }
-            slots[view] = slot as u32;
-        }
-        let requester = held.requester;
-        let slot = own.common_lines.push(set, held, slots);
+        let Promoted { slot, requester, leaving } = self.levels[at].promote(&self.plan.levels[at], set, line, holds);
         if let Some((old, line)) = leaving[SHARED] {
             self.left(at, set, old, line.requester, Departure::Replaced);
         }
@@ -304,12 +284,10 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     /// The same where every view holds the lines of a full list: one leaves all of them.
-    fn replace_oldest(&mut self, at: usize, set: usize, key: u64, modified: ViewSet) -> usize {
+    fn replace_oldest(&mut self, at: usize, set: usize, line: CommonLine) -> usize {
         let level = &self.plan.levels[at];
-        let requester = self.lookup.requester;
-        let own = &mut self.levels[at];
-        let (slot, old) = own.common_lines.replace_oldest(set, CommonLine { key, modified, requester });
-        self.exchanged(at, set, [old.key, key], [old.requester, requester]);
+        let (slot, old) = self.levels[at].common_lines.replace_oldest(set, line);
+        self.exchanged(at, set, [old.key, line.key], [old.requester, line.requester]);
         if old.modified != ViewSet::NONE || level.is_left_with_effects {
             let line = Line { address: level.address_of(old.key), is_modified: false, requester: old.requester };
             for view in [SHARED, PRIVATE, FLUSHED] {
@@ -319,18 +297,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// What a store does to a line that all views hold.
-    #[inline]
-    fn store_to_all(&mut self, request: RequestOfAll<'_>) {
-        if self.plan.levels[request.at].is_write_through {
-            self.go_on_from_all(request);
-        } else {
-            self.levels[request.at].common_lines.modify(self.slot, ViewSet::ALL);
-        }
-    }
-
     /// A store to a line that not all views hold, in a level that brings none in for it, or that asks the next level twice.
-    fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> ViewSet {
+    fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Outcome {
         // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
         if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
             return self.each_alone(request);
@@ -340,20 +308,20 @@ impl<L: Listener> Hierarchies<'_, L> {
         } else {
             self.ask_next_of_all(request, Kind::Store);
         }
-        ViewSet::ALL
+        Outcome { missed: ViewSet::ALL, ..Outcome::NOTHING }
     }
 
     /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
     fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
         let request = RequestOfAll { is_demand: false, ..request };
-        let passed = std::mem::take(&mut self.passed);
+        let delays = std::mem::take(&mut self.clocks.delays);
         if self.levels[request.at].views[SHARED].writes.is_absent() {
             self.ask_next_of_all(request, Kind::Store);
         } else {
             let now = self.levels[request.at].wait_for_buffers(self.clocks);
             self.ask_next_of_all(request, Kind::Store);
-            self.levels[request.at].take_buffers(now, self.passed, self.clocks);
+            self.levels[request.at].take_buffers(now, self.clocks);
         }
-        self.passed = passed;
+        self.clocks.delays = delays;
     }
 }

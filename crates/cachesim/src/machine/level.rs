@@ -1,8 +1,10 @@
 //! One cache or TLB in all three views.
 
 use super::clocks::Clocks;
-use super::common_lines::CommonLines;
+use super::common_lines::{CommonLine, CommonLines, Slots};
+use super::line::Line;
 use super::lines::{Counts, Lines, Role};
+use super::listener::Requester;
 use super::plan::LevelPlan;
 use super::view_set::ViewSet;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
@@ -21,6 +23,16 @@ pub(super) struct Level {
     pub(super) common: Counts,
 }
 
+/// A line that came on top.
+pub(super) struct Promoted {
+    /// In the list.
+    pub(super) slot: usize,
+    /// In the shared view.
+    pub(super) requester: Requester,
+    /// Lines that left for it, and their keys.
+    pub(super) leaving: [Option<(u64, Line)>; VIEWS],
+}
+
 impl Level {
     pub(super) fn new(plan: &LevelPlan) -> Level {
         Level {
@@ -29,6 +41,42 @@ impl Level {
             writes_alike_at: None,
             common: Counts::default(),
         }
+    }
+
+    /// A line comes on top in every view, and into the set in those that do not hold it, where the list is not full.
+    #[inline]
+    pub(super) fn promote(&mut self, plan: &LevelPlan, set: usize, mut line: CommonLine, holds: ViewSet) -> Promoted {
+        let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
+        let comes = Line { requester: line.requester, ..Line::default() };
+        for (view, lines) in self.views.iter_mut().enumerate() {
+            let found = if holds.has(view) { lines.find(set, line.key) } else { None };
+            let slot = found.unwrap_or_else(|| {
+                let (slot, left) = lines.make_room(plan, set);
+                leaving[view] = left;
+                lines.put(slot, line.key, &comes);
+                slot
+            });
+            let (is_modified, requester) = lines.take_shared(slot);
+            line.modified = line.modified.and(ViewSet::of(view, is_modified));
+            if view == SHARED {
+                line.requester = requester;
+            }
+            slots[view] = slot as u32;
+        }
+        Promoted { slot: self.common_lines.push(set, line, slots), requester: line.requester, leaving }
+    }
+
+    /// A line that a view holds is modified, which is no lookup: the order in which lines were used stays. Gives whether it holds it.
+    pub(super) fn modify(&mut self, view: usize, set: usize, key: u64) -> bool {
+        if let Some(slot) = self.common_lines.find(set, key) {
+            self.common_lines.modify(slot, ViewSet::of(view, true));
+            return true;
+        }
+        if let Some(slot) = self.find_below(view, set, key) {
+            self.views[view].modify(slot);
+            return true;
+        }
+        self.views[view].victims.get_mut(key).map(|line| line.is_modified = true).is_some()
     }
 
     /// Before one view is looked up, or changed, by itself in a set.
@@ -93,10 +141,10 @@ impl Level {
         clocks.all()
     }
 
-    /// Every view takes the buffer that it has waited for, and the store the cycles of the next level.
+    /// Every view takes the buffer that it has waited for, and the store the delays that the next level took.
     #[inline]
-    pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], cycles: [u64; VIEWS], clocks: &Clocks) {
-        let [shared, private, flushed] = cycles;
+    pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], clocks: &Clocks) {
+        let [shared, private, flushed] = clocks.delays;
         let are_even = shared == private && shared == flushed && (0..VIEWS).all(|view| clocks.now(view) == now[view]);
         if are_even && self.has_alike_writes(clocks) {
             self.views[SHARED].writes.put(now[SHARED], shared);
@@ -105,7 +153,7 @@ impl Level {
         self.split_writes();
         // Stores that are all written look the same however long ago that was.
         let are_idle = self.views.iter().zip(now).all(|(lines, now)| lines.writes.is_idle(now));
-        for ((lines, now), cycles) in self.views.iter_mut().zip(now).zip(cycles) {
+        for ((lines, now), cycles) in self.views.iter_mut().zip(now).zip(clocks.delays) {
             lines.writes.put(now, cycles);
         }
         self.writes_alike_at = (are_even && are_idle).then(|| clocks.later());

@@ -169,7 +169,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     #[inline]
     fn charge_hits(&mut self, at: Option<usize>, cycles: u64) {
         if let Some(at) = at {
-            self.charge_all(at, cycles, true);
+            self.spend_all(at, cycles, true);
         }
     }
 

@@ -47,25 +47,20 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         &mut self.levels[at].views[view]
     }
 
-    #[inline]
-    fn charge(&mut self, request: Request<'_>, cycles: u64) {
-        self.clocks.now[request.view] += cycles;
-        self.lines(request.view, request.at).counts.cycles += cycles;
-    }
-
     /// When a request is made that has come so far.
     #[inline]
     fn time(&self, view: usize) -> u64 {
-        self.clocks.now(view) + self.clocks.delay
+        self.clocks.now(view) + self.clocks.delays[view]
     }
 
     /// A request takes its time in a level.
     #[inline]
-    fn spend(&mut self, request: Request<'_>, cycles: u64) {
+    pub(super) fn spend(&mut self, request: Request<'_>, cycles: u64) {
         if request.is_demand {
-            self.charge(request, cycles);
+            self.clocks.now[request.view] += cycles;
+            self.lines(request.view, request.at).counts.cycles += cycles;
         } else {
-            self.clocks.delay += cycles;
+            self.clocks.delays[request.view] += cycles;
         }
     }
 
@@ -135,17 +130,17 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
     /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
     fn go_on(&mut self, view: usize, at: usize, address: &Address) {
         let request = Request { view, at, kind: Kind::Store, address, is_demand: false };
-        let delay = self.clocks.delay;
+        let delay = self.clocks.delays[view];
         if self.lines(view, at).writes.is_absent() {
             self.ask_next(request, Kind::Store);
         } else {
             self.levels[at].split_writes();
             let now = self.wait_for_buffer(view, at);
-            self.clocks.delay = self.lines(view, at).writes.last_written().saturating_sub(now).max(delay);
+            self.clocks.delays[view] = self.lines(view, at).writes.last_written().saturating_sub(now).max(delay);
             let cycles = self.ask_next(request, Kind::Store).cycles;
             self.lines(view, at).writes.put(now, cycles);
         }
-        self.clocks.delay = delay;
+        self.clocks.delays[view] = delay;
     }
 
     /// Waits until a write buffer of a level is free; gives the time then.

@@ -7,7 +7,6 @@ use crate::machine::deferred::DeferredRequest;
 use crate::machine::hierarchies::Hierarchies;
 use crate::machine::line::Line;
 use crate::machine::listener::{Departure, Listener};
-use crate::machine::view_set::ViewSet;
 use crate::machine::{PRIVATE, SHARED};
 
 impl<L: Listener> Hierarchies<'_, L> {
@@ -62,17 +61,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             self.listener.deferred(view, DeferredRequest { level: at, key, kind: None, is_demand: false });
             return true;
         }
-        // This is no lookup: the order in which lines were used stays, and so does the list of them.
-        let own = &mut self.levels[at];
-        if let Some(slot) = own.common_lines.find(set, key) {
-            own.common_lines.modify(slot, ViewSet::of(view, true));
-            return true;
-        }
-        if let Some(slot) = own.find_below(view, set, key) {
-            own.views[view].modify(slot);
-            return true;
-        }
-        own.views[view].victims.get_mut(key).map(|line| line.is_modified = true).is_some()
+        self.levels[at].modify(view, set, key)
     }
 
     /// A line goes to an exclusive level.
@@ -155,7 +144,7 @@ impl<L: Listener> Hierarchies<'_, L> {
 
     /// Every line leaves a level, its victim cache and stream buffers.
     pub(in crate::machine) fn flush(&mut self, view: usize, at: usize) {
-        self.clocks.delay = 0;
+        self.clocks.delays[view] = 0;
         let level = self.plan_of(at);
         self.levels[at].split_all();
         let slots = self.lines(view, at).take_touched();

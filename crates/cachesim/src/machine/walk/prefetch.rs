@@ -70,9 +70,9 @@ impl<L: Listener> Hierarchies<'_, L> {
     fn prefetch(&mut self, request: Request<'_>) -> Answer {
         self.lines(request.view, request.at).counts.prefetches += 1;
         let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
-        let delay = self.clocks.delay;
+        let delay = self.clocks.delays[request.view];
         let answer = self.fetch_from_next(Request { is_demand: false, ..request }, kind);
-        self.clocks.delay = delay;
+        self.clocks.delays[request.view] = delay;
         answer
     }
 }
