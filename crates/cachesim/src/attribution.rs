@@ -1,18 +1,40 @@
 //! Whom and what a design's cycles and misses are attributed to: the program's code and data, the process or the kernel that evicted
 //! a line, the system call, and all of the kernel by batches of switches.
 //!
-//! What comes in: what lookups came to, in all three views. What goes out: the parts of a result that say why. It looks nothing up
-//! and changes no cache.
+//! What comes in: events of a machine. What goes out: the parts of a result that say why. Each file here is a listener that answers
+//! one question, whatever the others do; another one is a file here, and a place in [`Books`].
 
 mod by_place;
 mod calls;
+mod evictions;
 mod kernel_batches;
-mod ledger;
+mod kernel_use;
+mod miss_differences;
+mod origins;
 mod places;
+mod working_sets;
 
-pub(crate) use by_place::{ByPlace, Context, Lookup};
-pub(crate) use calls::Calls;
-pub(crate) use kernel_batches::KernelBatches;
+use simulation_result::DesignResult;
+
+pub(crate) use by_place::{ByPlace, Context};
+use evictions::Evictions;
+use kernel_use::KernelUse;
+use miss_differences::MissDifferences;
+use origins::Origins;
 pub use places::{Names, Object};
+use working_sets::WorkingSets;
 
-pub(crate) use ledger::{Arrival, Departure, Gain, Ledger, NOBODY};
+/// Everything that is asked of a design that is simulated in full.
+pub(crate) type Books = (Origins, MissDifferences, WorkingSets, Evictions, KernelUse, ByPlace);
+
+/// Of an owner in a list: the kernel, then the processes.
+#[inline]
+fn column(owner: u32) -> usize {
+    owner.wrapping_add(1) as usize
+}
+
+/// Of all levels, TLBs behind caches.
+fn names(result: &DesignResult) -> impl Iterator<Item = String> {
+    let shared = &result.hierarchies.shared;
+    shared.levels.iter().chain(&shared.tlbs).map(|level| level.name.clone())
+}

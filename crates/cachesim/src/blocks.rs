@@ -9,7 +9,7 @@ const TOUCH_BYTES: u64 = 64;
 /// Who looks up what blocks touch.
 pub(crate) trait Lookups {
     /// Instructions take their time.
-    fn pass(&mut self, instructions: u64);
+    fn advance_clock(&mut self, instructions: u64);
     /// Looks up the code of blocks ahead of their loads and stores, up to one whose code is not known to be found; gives how
     /// many they are. None where the order of code among loads and stores matters.
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
@@ -33,7 +33,7 @@ pub(crate) fn look_up_all(mut blocks: BlockRun<'_>, mut references: &[Reference]
         let found = lookups.finds_code(blocks);
         let (passed, used) = if found == 0 {
             let own = &references[..usize::from(block.references).min(references.len())];
-            lookups.pass(block.instructions.into());
+            lookups.advance_clock(block.instructions.into());
             in_order(block, own, lookups);
             (1, own.len())
         } else {
@@ -66,7 +66,7 @@ fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl 
         let Some(&reference) = references.get(next) else { break };
         while next >= end {
             let Some(block) = ahead.next() else { break };
-            lookups.pass(block.instructions.into());
+            lookups.advance_clock(block.instructions.into());
             left -= u64::from(block.instructions);
             (begun, end) = (begun + 1, end + usize::from(block.references));
             current = Some(block);
@@ -85,7 +85,7 @@ fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl 
         }
         lookups.attribute(block);
     }
-    lookups.pass(left);
+    lookups.advance_clock(left);
     (blocks.len(), references.len())
 }
 

@@ -2,11 +2,11 @@
 
 use design::Design;
 
-use crate::machine::{FallbackReason, Machine};
+use crate::machine::{FallbackReason, fallbacks};
 
 /// By level, then by TLB: its name, and how lookups in it are answered. The design must have passed its check.
 pub fn explain(design: &Design) -> Vec<(String, String)> {
-    let ways = Machine::fallbacks(design).into_iter();
+    let ways = fallbacks(design).into_iter();
     ways.map(|(name, fallback)| (name, sentence(fallback))).collect()
 }
 

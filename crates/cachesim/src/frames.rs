@@ -11,7 +11,7 @@ use crate::mappings::Mappings;
 /// Sizes of pages that a trace may tell.
 const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
 /// Translations kept at hand.
-const RECENT: usize = 256;
+const CACHED: usize = 256;
 
 /// Where a page of an address space is, as a mark recorded it.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ struct Space {
 
 /// A translation that was asked for lately.
 #[derive(Clone, Copy, Debug, Default)]
-struct Recent {
+struct CachedTranslation {
     /// Process, page of 4 KiB and whether a store is fine; 0 for none.
     key: u64,
     /// Added to the virtual address.
@@ -85,7 +85,7 @@ pub(crate) struct Frames {
     files: HashMap<(Vec<u8>, u64), u32>,
     /// Holders of frames that have more than one; a file is one, too.
     holders: HashMap<u32, u32>,
-    recent: Vec<Recent>,
+    cached: Vec<CachedTranslation>,
     shared: SharedPages,
     /// Whether a page has got another frame since somebody asked.
     has_moved: bool,
@@ -101,7 +101,7 @@ impl Frames {
             spaces: HashMap::new(),
             files: HashMap::new(),
             holders: HashMap::new(),
-            recent: vec![Recent::default(); RECENT],
+            cached: vec![CachedTranslation::default(); CACHED],
             shared: SharedPages::none(),
             has_moved: false,
         }
@@ -118,19 +118,19 @@ impl Frames {
         let address = sign_extended(address);
         let page = (address & VIRTUAL_MASK) >> 12;
         let key = 1 << 63 | u64::from(process) << 37 | page << 1 | 1;
-        let place = (page as usize ^ process as usize) % RECENT;
-        let recent = self.recent[place];
+        let place = (page as usize ^ process as usize) % CACHED;
+        let cached = self.cached[place];
         let wanted = if is_store { key } else { key & !1 };
-        let held = if is_store { recent.key } else { recent.key & !1 };
+        let held = if is_store { cached.key } else { cached.key & !1 };
         if held == wanted && self.is_exact(process) {
-            return address.wrapping_add(recent.distance);
+            return address.wrapping_add(cached.distance);
         }
         let physical = self.look_up(process, address, is_store, mappings);
-        self.recent[place] = Recent { key: wanted, distance: physical.wrapping_sub(address) };
+        self.cached[place] = CachedTranslation { key: wanted, distance: physical.wrapping_sub(address) };
         physical
     }
 
-    /// Whether a recent translation is told apart from those of all other processes.
+    /// Whether a cached translation is told apart from those of all other processes.
     #[inline]
     fn is_exact(&self, process: u32) -> bool {
         process < 1 << 26
@@ -213,7 +213,7 @@ impl Frames {
         self.release(frame);
         let own = self.take_next();
         self.set(process, page, own);
-        self.forget_recent();
+        self.forget_cached();
         self.has_moved = true;
         own
     }
@@ -227,12 +227,12 @@ impl Frames {
         }
     }
 
-    fn forget_recent(&mut self) {
-        self.recent.fill(Recent::default());
+    fn forget_cached(&mut self) {
+        self.cached.fill(CachedTranslation::default());
     }
 
     /// A mark tells where a page is.
-    pub(crate) fn tell(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
+    pub(crate) fn record(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
         self.marks += 1;
@@ -242,7 +242,7 @@ impl Frames {
         let address = sign_extended(virtual_address);
         let (process, page) = (owner(process, address), address >> bits);
         self.spaces.entry(process).or_default().recorded.entry(bits).or_default().insert(page, recorded);
-        self.forget_recent();
+        self.forget_cached();
     }
 
     /// A new address space has the frames of its parent.
@@ -253,7 +253,7 @@ impl Frames {
             self.share(frame);
         }
         self.spaces.insert(child, Space { made_up, ..Space::default() });
-        self.forget_recent();
+        self.forget_cached();
     }
 
     /// Something else is, or nothing is any more, in a range of an address space.
@@ -269,14 +269,14 @@ impl Frames {
             space.made_up.remove(page);
         }
         lost.iter().for_each(|&(_, frame)| self.release(frame));
-        self.forget_recent();
+        self.forget_cached();
     }
 
     /// An address space is gone.
     pub(crate) fn drop_space(&mut self, process: u32) {
         let Some(space) = self.spaces.remove(&process) else { return };
         space.made_up.values().for_each(|&frame| self.release(frame));
-        self.forget_recent();
+        self.forget_cached();
     }
 }
 
@@ -312,7 +312,7 @@ mod tests {
         frames.drop_space(1);
         assert_eq!(frames.translate(3, kernel, false, &mappings), first, "it outlives those who entered it");
         assert!(frames.may_be_shared(first));
-        frames.tell(4, kernel, 0x7000, 4096);
+        frames.record(4, kernel, 0x7000, 4096);
         assert_eq!(frames.translate(5, kernel, false, &mappings), 0x7040, "who is told of it tells for all");
         assert_eq!(frames.counts(), PhysicalPages { recorded: 1, assigned: 3 });
     }

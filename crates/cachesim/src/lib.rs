@@ -15,12 +15,12 @@ mod frames;
 mod host_design;
 mod machine;
 mod mappings;
+mod process_table;
 pub mod shipped;
 mod side_by_side;
 mod simulator;
 mod sweep;
 mod vary;
-mod world;
 
 pub use attribution::{Names, Object};
 pub use design_file::{DesignError, Location, read_design, write_design};

@@ -3,40 +3,47 @@
 //! What comes in: runs of blocks of one process, and what happens between them. What goes out: tuples, and counters at
 //! the end. It does not know tasks or the order of the trace.
 
-mod aside;
-mod gain;
+mod buffers;
+mod clocks;
+mod common_lines;
+mod comparison;
+mod deferred;
+mod hierarchies;
 mod history;
 mod kernel;
 mod level;
 mod line;
 mod lines;
+mod listener;
 mod plan;
 mod privates;
-mod recent;
 mod replacement;
 mod run;
 mod totals;
 mod view_set;
-mod views;
 mod walk;
 
 use design::Design;
 use simulation_result::{ByView, Interval, OfOthers};
 
-pub(crate) use plan::{FallbackReason, Kind};
-pub(crate) use walk::Sent;
+pub(crate) use deferred::{DeferredRequest, DeferredRequests};
+pub(crate) use listener::{Departure, Gain, Levels, Listener, Lookup, NOBODY, Origin, Requester, Took};
+pub(crate) use plan::{FallbackReason, Kind, fallbacks};
+pub(crate) use totals::plain_result;
+pub(crate) use view_set::ViewSet;
 
-use crate::attribution::{ByPlace, Calls, Context, KernelBatches, Ledger, Lookup, NOBODY};
+use crate::attribution::Context;
 use crate::frames::Frames;
 use crate::mappings::Mappings;
+use clocks::Clocks;
+use comparison::Comparison;
+use hierarchies::Hierarchies;
 use history::History;
 use level::Level;
 use plan::Plan;
 use privates::{Private, Privates};
 use run::Entry;
 use totals::Ended;
-use view_set::ViewSet;
-use views::{Clocks, Views};
 
 /// The views, in the order of all arrays by view.
 const VIEWS: usize = 3;
@@ -49,17 +56,15 @@ const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;
 const READ: usize = FIRST_TOUCHES + 1;
 
-/// One design and everything that it remembers.
+/// One design and everything that it remembers, and who is told.
 #[derive(Debug)]
-pub(crate) struct Machine {
+pub(crate) struct Machine<L> {
     design: Design,
     plan: Plan,
     entry: Entry,
-    state: State,
+    state: State<L>,
     /// Counters of private hierarchies that are gone.
     ended: Ended,
-    calls: Calls,
-    kernel_batches: KernelBatches,
     /// Cycles at the start of the open tuple, and at the end of its last block.
     opened: Option<[u64; READ]>,
     closed: [u64; READ],
@@ -69,52 +74,56 @@ pub(crate) struct Machine {
 
 /// What lookups change.
 #[derive(Debug)]
-struct State {
+struct State<L> {
     levels: Vec<Level>,
     clocks: Clocks,
-    ledger: Ledger,
     privates: Privates,
     /// Of the process whose private hierarchy the levels have.
     history: History,
     frames: Option<Frames>,
-    sent: [Vec<Sent>; VIEWS],
-    by_place: ByPlace,
+    /// Who runs, or looked something up last.
+    requester: Requester,
+    listener: L,
 }
 
 /// What stays the same during a run of blocks.
-#[derive(Clone, Copy)]
-pub(crate) struct Scene<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunContext<'a> {
     pub(crate) process: u32,
-    pub(crate) context: Context,
+    pub(crate) code: Context,
     pub(crate) mappings: &'a Mappings,
 }
 
-impl Machine {
+/// What happens to the pages of address spaces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PageChange {
+    /// A new address space has the pages of its parent.
+    Forked { parent: u32, child: u32 },
+    /// A range is mapped or unmapped.
+    Remapped { process: u32, start: u64, bytes: u64 },
+    /// The trace says where a page is.
+    Recorded { process: u32, virtual_address: u64, physical: u64, bytes: u64 },
+}
+
+impl<L: Listener> Machine<L> {
     /// The design must have passed its check.
-    pub(crate) fn new(design: Design) -> Machine {
+    pub(crate) fn new(design: Design) -> Machine<L> {
         let plan = Plan::new(&design);
         Machine::planned(design, plan)
     }
 
-    /// Some levels do not answer: what they are asked is written down for [`Machine::take_sent`].
-    pub(crate) fn sweeping(design: Design, levels: &[usize]) -> Machine {
+    /// Some levels do not answer: what they are asked is an event.
+    pub(crate) fn sweeping(design: Design, levels: &[usize]) -> Machine<L> {
         let mut plan = Plan::new(&design);
         levels.iter().for_each(|&level| plan.levels[level].sweep());
         Machine::planned(design, plan)
     }
 
-    /// By level: its name, and what keeps one lookup from answering for all views.
-    pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)> {
-        Plan::new(design).levels.into_iter().map(|level| (level.name, level.fallback)).collect()
-    }
-
-    fn planned(design: Design, plan: Plan) -> Machine {
+    fn planned(design: Design, plan: Plan) -> Machine<L> {
         Machine {
             entry: Entry::new(&plan),
             state: State::new(&plan),
             ended: Ended::new(&plan),
-            calls: Calls::none(),
-            kernel_batches: KernelBatches::none(),
             opened: None,
             closed: [0; READ],
             tuples: Vec::new(),
@@ -135,21 +144,25 @@ impl Machine {
 
     /// A `Switch` mark, to whatever task.
     pub(crate) fn empty_flushed_view(&mut self) {
-        let scene = Scene::of_nobody();
-        let mut views = self.state.views(&self.plan, &scene);
-        (0..self.plan.levels.len()).for_each(|at| views.flush(FLUSHED, at));
+        let context = RunContext::of_nobody();
+        let mut hierarchies = self.state.hierarchies(&self.plan, &context);
+        (0..self.plan.levels.len()).for_each(|at| hierarchies.flush(FLUSHED, at));
     }
 
     /// Another address space runs from here on.
     pub(crate) fn change_process(&mut self, to: u32) {
-        self.state.levels.iter_mut().for_each(Level::part_all);
-        self.state.ledger.depart();
-        let scene = Scene::of_nobody();
-        let mut views = self.state.views(&self.plan, &scene);
-        for at in (0..self.plan.levels.len()).filter(|&at| self.plan.levels[at].is_flushed_on_switch) {
-            views.flush(SHARED, at);
+        self.state.levels.iter_mut().for_each(Level::split_all);
+        if self.state.privates.running() != NOBODY {
+            self.state.listener.switched_out(self.state.requester);
         }
-        self.state.ledger.come(to);
+        self.state.requester = self.state.requester.next(NOBODY);
+        let context = RunContext::of_nobody();
+        let mut hierarchies = self.state.hierarchies(&self.plan, &context);
+        for at in (0..self.plan.levels.len()).filter(|&at| self.plan.levels[at].is_flushed_on_switch) {
+            hierarchies.flush(SHARED, at);
+        }
+        self.state.requester = self.state.requester.next(to);
+        self.state.listener.switched_in(to);
         let mut private = self.state.privates.take_to_run(to, &self.plan);
         self.state.exchange_private(&mut private);
         self.state.privates.put_back(to, private);
@@ -160,7 +173,7 @@ impl Machine {
         let gone = if self.state.privates.running() == process {
             // What it still does, it does with a hierarchy of its own again.
             let mut private = Box::new(Private::new(&self.plan));
-            self.state.levels.iter_mut().for_each(Level::part_all);
+            self.state.levels.iter_mut().for_each(Level::split_all);
             self.state.exchange_private(&mut private);
             self.restart_private_clock(private.now);
             Some(private)
@@ -183,29 +196,21 @@ impl Machine {
         }
     }
 
-    pub(crate) fn fork(&mut self, parent: u32, child: u32) {
-        self.change_frames(|frames| frames.fork(parent, child));
-    }
-
-    /// A range of an address space is mapped or unmapped.
-    pub(crate) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
-        self.change_frames(|frames| frames.unmap(process, start, bytes));
-    }
-
-    pub(crate) fn tell_page(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
-        self.change_frames(|frames| frames.tell(process, virtual_address, physical, bytes));
-    }
-
-    fn change_frames(&mut self, change: impl FnOnce(&mut Frames)) {
-        if let Some(frames) = &mut self.state.frames {
-            change(frames);
-            self.state.levels.iter_mut().for_each(|level| level.recent.forget_hints());
+    pub(crate) fn change_pages(&mut self, change: PageChange) {
+        let Some(frames) = &mut self.state.frames else { return };
+        match change {
+            PageChange::Forked { parent, child } => frames.fork(parent, child),
+            PageChange::Remapped { process, start, bytes } => frames.unmap(process, start, bytes),
+            PageChange::Recorded { process, virtual_address, physical, bytes } => {
+                frames.record(process, virtual_address, physical, bytes);
+            }
         }
+        self.state.levels.iter_mut().for_each(|level| level.common_lines.forget_hints());
     }
 
-    /// Before the mappings change.
-    pub(crate) fn settle_places(&mut self, scene: &Scene<'_>) {
-        self.state.by_place.settle(scene.mappings);
+    /// Before the mappings change, for instance.
+    pub(crate) fn listener_mut(&mut self) -> &mut L {
+        &mut self.state.listener
     }
 
     /// The open tuple is over; `interval` says which one it is, without its cycles. Gives these.
@@ -213,17 +218,10 @@ impl Machine {
         let opened = self.opened.take()?;
         let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);
         let cycles = ByView { shared: passed(SHARED), private: passed(PRIVATE), flushed: passed(FLUSHED) };
-        let of_others = OfOthers { lost: passed(LOST), gained: passed(GAINED), first_touches: passed(FIRST_TOUCHES) };
-        self.tuples.push(Interval { cycles, of_others: Some(of_others), ..interval });
+        let of_others =
+            || OfOthers { lost: passed(LOST), gained: passed(GAINED), first_touches: passed(FIRST_TOUCHES) };
+        self.tuples.push(Interval { cycles, of_others: L::COMPARES.then(of_others), ..interval });
         Some(cycles)
-    }
-
-    /// What swept levels of each view were asked for since the last time; of private views, that of the running process.
-    pub(crate) fn take_sent(&mut self, mut act: impl FnMut(usize, &[Sent])) {
-        for (view, sent) in self.state.sent.iter_mut().enumerate() {
-            act(view, sent);
-            sent.clear();
-        }
     }
 
     /// The segment is over: its tuples are given out.
@@ -232,43 +230,30 @@ impl Machine {
     }
 }
 
-impl State {
-    fn new(plan: &Plan) -> State {
+impl<L: Listener> State<L> {
+    fn new(plan: &Plan) -> State<L> {
         State {
             levels: plan.levels.iter().map(Level::new).collect(),
             clocks: Clocks::default(),
-            ledger: Ledger::new(
-                plan.levels.iter().map(|level| (level.name.clone(), level.keeps_order)).collect(),
-                plan.caches,
-            ),
             privates: Privates::none(),
             history: History::default(),
             frames: plan.pages.map(Frames::new),
-            sent: Default::default(),
-            by_place: ByPlace::new(plan.caches),
+            requester: Requester::NONE,
+            listener: L::of(Levels { caches: plan.caches, all: plan.levels.len() }),
         }
     }
 
-    fn views<'a>(&'a mut self, plan: &'a Plan, scene: &'a Scene<'a>) -> Views<'a> {
-        Views {
+    fn hierarchies<'a>(&'a mut self, plan: &'a Plan, context: &'a RunContext<'a>) -> Hierarchies<'a, L> {
+        Hierarchies {
             plan,
             levels: &mut self.levels,
             clocks: &mut self.clocks,
-            ledger: &mut self.ledger,
             others: &mut self.privates,
             history: &mut self.history,
             frames: self.frames.as_mut(),
-            sent: &mut self.sent,
-            by_place: &mut self.by_place,
-            lookup: Lookup::default(),
-            missed: [0; 2],
-            found: None,
-            is_asked_first: false,
-            is_first_touch: false,
-            passed: [0; VIEWS],
-            brought_modified: ViewSet::NONE,
-            slot: 0,
-            scene,
+            listener: &mut self.listener,
+            lookup: Lookup { requester: self.requester, address: 0, is_code: false, context },
+            comparison: Comparison::default(),
         }
     }
 
@@ -278,7 +263,7 @@ impl State {
             std::mem::swap(&mut level.views[PRIVATE], lines);
         }
         std::mem::swap(&mut self.history, &mut private.history);
-        self.clocks.settle();
+        self.clocks.commit();
         std::mem::swap(&mut self.clocks.now[PRIVATE], &mut private.now);
         std::mem::swap(&mut self.clocks.stalls[PRIVATE], &mut private.stalls);
     }
@@ -286,9 +271,9 @@ impl State {
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
-impl Scene<'_> {
+impl RunContext<'_> {
     /// Where no program looks anything up.
-    fn of_nobody() -> Scene<'static> {
-        Scene { process: NOBODY, context: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
+    fn of_nobody() -> RunContext<'static> {
+        RunContext { process: NOBODY, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
     }
 }

@@ -12,10 +12,10 @@ use simulation_result::LastLevelCounts;
 use trace::{BlockRun, Chunk, Mark, Reference};
 
 use crate::attribution::Context;
-use crate::machine::{Kind, Machine, Scene, Sent};
+use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, PageChange, RunContext};
 use crate::mappings::Mappings;
+use crate::process_table::{Change, ProcessTable};
 use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
-use crate::world::{Change, World};
 
 /// The machine's view of a process alone.
 const PRIVATE: usize = 1;
@@ -42,8 +42,8 @@ pub enum NoLastLevel {
 #[derive(Debug)]
 pub struct SideBySide {
     check: Check,
-    machine: Machine,
-    world: World,
+    machine: Machine<DeferredRequests>,
+    processes: ProcessTable,
     has_begun: bool,
     sets: usize,
     ways: usize,
@@ -111,7 +111,7 @@ impl SideBySide {
         Ok(SideBySide {
             check: Check::new(machine.most_processes()),
             machine,
-            world: World::default(),
+            processes: ProcessTable::default(),
             has_begun: false,
             sets,
             ways,
@@ -142,8 +142,8 @@ impl SideBySide {
     fn answer(&mut self, process: u32) {
         let SideBySide { machine, sets, ways, allocates, shared, own, counts, .. } = self;
         let own = own.entry(process).or_insert_with(|| Lines(vec![Vec::new(); *sets]));
-        machine.take_sent(|view, sent| {
-            for &Sent { key, kind, .. } in sent.iter().filter(|_| view == PRIVATE) {
+        machine.listener_mut().take(|view, deferred| {
+            for &DeferredRequest { key, kind, .. } in deferred.iter().filter(|_| view == PRIVATE) {
                 let Some(kind) = kind else { continue };
                 let (set, comes_in) = (key as usize & (*sets - 1), kind != Kind::Store || *allocates);
                 counts.lookups += 1;
@@ -155,13 +155,13 @@ impl SideBySide {
 
     fn change_process(&mut self) {
         self.has_begun = true;
-        let to = self.world.running();
+        let to = self.processes.running();
         self.machine.change_process(to);
     }
 
     fn change(&mut self, change: Change) {
         if let Some((parent, child)) = change.fork {
-            self.machine.fork(parent, child);
+            self.machine.change_pages(PageChange::Forked { parent, child });
         }
         if change.is_other {
             self.change_process();
@@ -182,10 +182,10 @@ impl TakePieces for SideBySide {
             let (now, later) = blocks.split_at(blocks.len().min(SLICE_BLOCKS));
             let count: usize = now.iter().map(|block| usize::from(block.references)).sum();
             let (own, rest) = references.split_at(count);
-            let process = self.world.running();
+            let process = self.processes.running();
             // Nothing is attributed to code.
-            let scene = Scene { process, context: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED };
-            self.machine.run(now, own, &scene);
+            let context = RunContext { process, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED };
+            self.machine.run(now, own, &context);
             self.answer(process);
             (blocks, references) = (later, rest);
         }
@@ -195,32 +195,34 @@ impl TakePieces for SideBySide {
     fn mark(&mut self, mark: &Mark) {
         match *mark {
             Mark::Birth { task, process, parent, ref name } => {
-                let change = self.world.birth(task, process, parent, name);
+                let change = self.processes.birth(task, process, parent, name);
                 self.change(change);
             }
             Mark::Exec { task, process, ref name } => {
-                let change = self.world.exec(task, process, name);
+                let change = self.processes.exec(task, process, name);
                 self.change(change);
             }
             Mark::Exit { task } => {
-                let change = self.world.exit(task);
+                let change = self.processes.exit(task);
                 self.change(change);
             }
             Mark::Switch { to, is_voluntary, cause, .. } => {
-                let (_, is_other) = self.world.switch(to, is_voluntary, cause);
+                let (_, is_other) = self.processes.switch(to, is_voluntary, cause);
                 self.change(Change { is_other, ..Change::default() });
             }
             Mark::Unmap { start, bytes } if self.has_begun => {
-                let process = self.world.running();
-                self.machine.unmap(process, start, bytes);
+                let process = self.processes.running();
+                self.machine.change_pages(PageChange::Remapped { process, start, bytes });
             }
             Mark::Map(ref mapping) if self.has_begun => {
-                let process = self.world.running();
-                self.machine.unmap(process, mapping.start, mapping.bytes);
+                let process = self.processes.running();
+                let (start, bytes) = (mapping.start, mapping.bytes);
+                self.machine.change_pages(PageChange::Remapped { process, start, bytes });
             }
             Mark::Page { virtual_address, physical_address, bytes } if self.has_begun => {
-                let process = self.world.running();
-                self.machine.tell_page(process, virtual_address, physical_address, bytes);
+                let process = self.processes.running();
+                let physical = physical_address;
+                self.machine.change_pages(PageChange::Recorded { process, virtual_address, physical, bytes });
             }
             _ => (),
         }

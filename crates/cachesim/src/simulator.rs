@@ -12,13 +12,12 @@ use simulation_result::{DesignResult, Interval, PartResult, ProcessFacts, Switch
 use trace::{Chunk, Purpose};
 
 use crate::attribution::Names;
-use crate::machine::Machine;
 pub(crate) use check::Check;
 pub use check::SimulationError;
 use parts::{Fed, WHOLE, join_parts};
 use pass::Pass;
 pub(crate) use pieces::{TakePieces, take_pieces};
-use runner::runners;
+use runner::{Runner, runners};
 use workers::Workers;
 
 const MOST_DESIGNS: usize = 1 << 16;
@@ -118,7 +117,7 @@ impl Simulator {
         let fewest_swept = if designs.len() > most_in_full { FEWEST_SWEPT } else { usize::MAX };
         let mut runners = runners(designs, fewest_swept);
         if !options.skips_repeats {
-            runners.iter_mut().for_each(|runner| runner.each_machine(Machine::skip_no_repeats));
+            runners.iter_mut().for_each(Runner::skip_no_repeats);
         }
         let passes = runners.into_iter().map(|runner| Pass::new(runner, options.clone()));
         let passes: Vec<Pass> = passes.collect();

@@ -10,7 +10,7 @@ mod direct;
 mod family;
 mod grid;
 mod groups;
-mod recent;
+mod mru_prefix;
 mod shape;
 mod stacks;
 mod tuples;

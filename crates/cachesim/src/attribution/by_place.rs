@@ -5,6 +5,7 @@ use simulation_result::{DesignResult, EvictorPlace, PlaceCost};
 
 use super::places::{Names, Places, Sum};
 use crate::address::{KERNEL, owner};
+use crate::machine::{Departure, Levels, Listener, Lookup, Requester, RunContext, Took};
 use crate::mappings::Mappings;
 
 /// Where code runs.
@@ -12,13 +13,6 @@ use crate::mappings::Mappings;
 pub(crate) struct Context {
     pub(crate) program: u32,
     pub(crate) cause: u32,
-}
-
-/// What is looked up: its first byte in the line or page, and whether it is an instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lookup {
-    pub(crate) address: u64,
-    pub(crate) is_code: bool,
 }
 
 /// Whose line came in for others': a program's, or [`KERNEL`]'s.
@@ -37,42 +31,51 @@ pub(crate) struct ByPlace {
     evictors: Vec<Places<Evictor>>,
 }
 
-impl ByPlace {
-    /// Of so many caches.
-    pub(crate) fn new(caches: usize) -> ByPlace {
-        let evictors = std::iter::repeat_with(Places::of_data).take(caches).collect();
+impl Listener for ByPlace {
+    const COMPARES: bool = true;
+
+    fn of(levels: Levels) -> ByPlace {
+        let evictors = std::iter::repeat_with(Places::of_data).take(levels.caches).collect();
         ByPlace { code: Places::of_code(), data: Places::of_data(), evictors }
     }
 
-    /// A block at this address took longer (or less long) than with a machine of its own.
     #[inline]
-    pub(crate) fn add_code(&mut self, address: u64, excess: i64, context: Context, mappings: &Mappings) {
-        self.code.add(address, excess, context, mappings);
+    fn ran(&mut self, address: u64, longer: i64, context: &RunContext<'_>) {
+        self.code.add(address, longer, context.code, context.mappings);
     }
 
-    /// So did a lookup, if it was one of data.
     #[inline]
-    pub(crate) fn add_lookup(&mut self, lookup: Lookup, excess: i64, context: Context, mappings: &Mappings) {
-        if excess != 0 && !lookup.is_code {
-            self.data.add(lookup.address, excess, context, mappings);
+    fn took(&mut self, lookup: &Lookup<'_>, took: &Took) {
+        if took.longer != 0 && !lookup.is_code && !took.is_first_touch() {
+            self.data.add(lookup.address, took.longer, lookup.context.code, lookup.context.mappings);
         }
     }
 
     /// Somebody else lost a line of a cache in this lookup.
     #[inline]
-    pub(crate) fn add_evicted(&mut self, cache: usize, lookup: Lookup, context: Context, mappings: &Mappings) {
-        let Lookup { address, is_code } = lookup;
-        let program = owner(context.program, address);
-        self.evictors[cache].add(address, 1, Evictor { program, is_code }, mappings);
+    fn left(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure) {
+        if line.owner() != lookup.requester.owner()
+            && how.is_eviction()
+            && let Some(evictors) = self.evictors.get_mut(level)
+        {
+            let &Lookup { address, is_code, context, .. } = lookup;
+            let program = owner(context.code.program, address);
+            evictors.add(address, 1, Evictor { program, is_code }, context.mappings);
+        }
     }
 
-    /// Looks the places up, before the mappings change.
-    pub(crate) fn settle(&mut self, mappings: &Mappings) {
-        self.code.settle(mappings);
-        self.data.settle(mappings);
-        self.evictors.iter_mut().for_each(|places| places.settle(mappings));
+    fn mappings_change(&mut self, mappings: &Mappings) {
+        self.code.flush(mappings);
+        self.data.flush(mappings);
+        self.evictors.iter_mut().for_each(|places| places.flush(mappings));
     }
 
+    fn parts_begin(&mut self) {
+        *self = ByPlace::of(Levels { caches: self.evictors.len(), all: 0 });
+    }
+}
+
+impl ByPlace {
     /// What one design makes of it: so many blocks of code, data and, of each cache, evictors, the largest first. Data and evictors of one name
     /// are added up.
     pub(crate) fn fill(&self, result: &mut DesignResult, most: usize, programs: &[String], names: &mut Names<'_>) {

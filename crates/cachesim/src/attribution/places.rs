@@ -17,7 +17,7 @@ const ELSEWHERE_NAME: &str = "other places";
 const NOBODYS: u32 = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Place<C> {
+struct Location<C> {
     context: C,
     object: u32,
     offset: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Places<C> {
     is_anonymous_one: bool,
     slots: Vec<Slot<C>>,
     used: Vec<u16>,
-    sums: HashMap<Place<C>, i64>,
+    sums: HashMap<Location<C>, i64>,
     objects: Vec<Object>,
     object_numbers: HashMap<(Vec<u8>, Vec<u8>), u32>,
 }
@@ -99,7 +99,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
     }
 
     /// Looks the places up, before the mappings change.
-    pub(crate) fn settle(&mut self, mappings: &Mappings) {
+    pub(crate) fn flush(&mut self, mappings: &Mappings) {
         let mut used = std::mem::take(&mut self.used);
         for at in used.drain(..) {
             let slot = std::mem::take(&mut self.slots[usize::from(at)]);
@@ -120,7 +120,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
             _ if self.is_anonymous_one && !is_kernel => (NO_OBJECT, 0),
             _ => (NO_OBJECT, slot.address),
         };
-        *self.sums.entry(Place { context: slot.context, object, offset }).or_default() += slot.sum;
+        *self.sums.entry(Location { context: slot.context, object, offset }).or_default() += slot.sum;
         if self.sums.len() > MOST_PLACES {
             self.join_half();
         }
@@ -152,7 +152,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
             is_kept
         });
         for (context, sum) in joined {
-            *self.sums.entry(Place { context, object: ELSEWHERE, offset: 0 }).or_default() += sum;
+            *self.sums.entry(Location { context, object: ELSEWHERE, offset: 0 }).or_default() += sum;
         }
     }
 
@@ -192,7 +192,7 @@ mod tests {
         let mut places = Places::of_data();
         let many = MOST_PLACES as u64 + MOST_PLACES as u64 / 8;
         (0..many).for_each(|line| places.add(0xffff_8880_0000_0000 + 64 * line, 1, 0_u32, &mappings));
-        places.settle(&mappings);
+        places.flush(&mappings);
         assert!(places.sums.len() <= MOST_PLACES);
         let sums = places.largest(usize::MAX, |context| context, &mut |_, _| None);
         assert_eq!(sums.iter().map(|sum| sum.sum).sum::<i64>(), many as i64);
@@ -208,7 +208,7 @@ mod tests {
         places.add(kernel + 0x10_000, 60, 0, &mappings);
         places.add(0x5555_0000, 7, 0, &mappings);
         places.add(0x7fff_0000, 8, 0, &mappings);
-        places.settle(&mappings);
+        places.flush(&mappings);
         let mut names =
             |_: Option<&Object>, offset| (kernel..kernel + 0x10_000).contains(&offset).then(|| "task".to_owned());
         let largest = |most, names: &mut Names<'_>| -> Vec<(u64, Option<String>, i64)> {

@@ -1,17 +1,19 @@
 //! One cache or TLB in all three views.
 
+use super::clocks::Clocks;
+use super::common_lines::{CommonLine, CommonLines, Slots};
+use super::line::Line;
 use super::lines::{Counts, Lines, Role};
+use super::listener::Requester;
 use super::plan::LevelPlan;
-use super::recent::Recent;
 use super::view_set::ViewSet;
-use super::views::Clocks;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
 /// Everything that a level remembers.
 #[derive(Debug)]
 pub(super) struct Level {
     /// What all views used last: ahead of what each view knows of it.
-    pub(super) recent: Recent,
+    pub(super) common_lines: CommonLines,
     /// By view; of private hierarchies, that of the running process.
     pub(super) views: [Lines; VIEWS],
     /// Where the write buffers of all views are alike, as seen from each view's clock: how much later it is in each than in the
@@ -19,55 +21,93 @@ pub(super) struct Level {
     writes_alike_at: Option<[u64; VIEWS]>,
     /// What all views count alike.
     pub(super) common: Counts,
-    /// Lookups of the program that miss in the shared and not in the private view, and the other way round.
-    pub(super) lost: u64,
-    pub(super) gained: u64,
-    /// Of those gained, what the process asked for the first time.
-    pub(super) first_touches: u64,
+}
+
+/// A line that came on top.
+pub(super) struct Promoted {
+    /// In the list.
+    pub(super) slot: usize,
+    /// In the shared view.
+    pub(super) requester: Requester,
+    /// Lines that left for it, and their keys.
+    pub(super) leaving: [Option<(u64, Line)>; VIEWS],
 }
 
 impl Level {
     pub(super) fn new(plan: &LevelPlan) -> Level {
         Level {
-            recent: Recent::new(plan),
+            common_lines: CommonLines::new(plan),
             views: [Role::Shared, Role::Private, Role::Flushed].map(|role| Lines::new(plan, role)),
             writes_alike_at: None,
             common: Counts::default(),
-            lost: 0,
-            gained: 0,
-            first_touches: 0,
         }
+    }
+
+    /// A line comes on top in every view, and into the set in those that do not hold it, where the list is not full.
+    #[inline]
+    pub(super) fn promote(&mut self, plan: &LevelPlan, set: usize, mut line: CommonLine, holds: ViewSet) -> Promoted {
+        let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
+        let comes = Line { requester: line.requester, ..Line::default() };
+        for (view, lines) in self.views.iter_mut().enumerate() {
+            let found = if holds.has(view) { lines.find(set, line.key) } else { None };
+            let slot = found.unwrap_or_else(|| {
+                let (slot, left) = lines.make_room(plan, set);
+                leaving[view] = left;
+                lines.put(slot, line.key, &comes);
+                slot
+            });
+            let (is_modified, requester) = lines.take_shared(slot);
+            line.modified = line.modified.and(ViewSet::of(view, is_modified));
+            if view == SHARED {
+                line.requester = requester;
+            }
+            slots[view] = slot as u32;
+        }
+        Promoted { slot: self.common_lines.push(set, line, slots), requester: line.requester, leaving }
+    }
+
+    /// A line that a view holds is modified, which is no lookup: the order in which lines were used stays. Gives whether it holds it.
+    pub(super) fn modify(&mut self, view: usize, set: usize, key: u64) -> bool {
+        if let Some(slot) = self.common_lines.find(set, key) {
+            self.common_lines.modify(slot, ViewSet::of(view, true));
+            return true;
+        }
+        if let Some(slot) = self.find_below(view, set, key) {
+            self.views[view].modify(slot);
+            return true;
+        }
+        self.views[view].victims.get_mut(key).map(|line| line.is_modified = true).is_some()
     }
 
     /// Before one view is looked up, or changed, by itself in a set.
     #[inline]
-    pub(super) fn part(&mut self, set: usize) {
-        if !self.recent.is_empty(set) {
-            self.part_now(set);
+    pub(super) fn split(&mut self, set: usize) {
+        if !self.common_lines.is_empty(set) {
+            self.split_now(set);
         }
     }
 
     #[inline(never)]
-    fn part_now(&mut self, set: usize) {
-        let Level { recent, views, .. } = self;
-        recent.take_all(set, |held, slots| {
+    fn split_now(&mut self, set: usize) {
+        let Level { common_lines, views, .. } = self;
+        common_lines.take_all(set, |held, slots| {
             for (view, lines) in views.iter_mut().enumerate() {
-                lines.put_down(slots[view] as usize, held.key, held.modified.has(view), held.arrival);
+                lines.restore(slots[view] as usize, held.key, held.modified.has(view), held.requester);
             }
         });
     }
 
     /// Before a view is flushed, or another one takes its place.
-    pub(super) fn part_all(&mut self) {
-        self.part_writes();
-        let used = self.recent.take_used();
-        used.iter().for_each(|&set| self.part(set as usize));
-        self.recent.reuse(used);
+    pub(super) fn split_all(&mut self) {
+        self.split_writes();
+        let used = self.common_lines.take_used();
+        used.iter().for_each(|&set| self.split(set as usize));
+        self.common_lines.reuse(used);
     }
 
     /// Gives each view its own write buffers again.
     #[inline]
-    pub(super) fn part_writes(&mut self) {
+    pub(super) fn split_writes(&mut self) {
         if let Some(later) = self.writes_alike_at.take() {
             let [shared, private, flushed] = &mut self.views;
             private.writes.copy_from(&shared.writes, later[PRIVATE] as i64);
@@ -91,7 +131,7 @@ impl Level {
             clocks.common += wait;
             clocks.common_stalls += wait;
         } else {
-            self.part_writes();
+            self.split_writes();
             for (view, lines) in self.views.iter().enumerate() {
                 let wait = lines.writes.wait(clocks.now(view));
                 clocks.now[view] += wait;
@@ -101,19 +141,19 @@ impl Level {
         clocks.all()
     }
 
-    /// Every view takes the buffer that it has waited for, and the store the cycles of the next level.
+    /// Every view takes the buffer that it has waited for, and the store the delays that the next level took.
     #[inline]
-    pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], cycles: [u64; VIEWS], clocks: &Clocks) {
-        let [shared, private, flushed] = cycles;
+    pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], clocks: &Clocks) {
+        let [shared, private, flushed] = clocks.delays;
         let are_even = shared == private && shared == flushed && (0..VIEWS).all(|view| clocks.now(view) == now[view]);
         if are_even && self.has_alike_writes(clocks) {
             self.views[SHARED].writes.put(now[SHARED], shared);
             return;
         }
-        self.part_writes();
+        self.split_writes();
         // Stores that are all written look the same however long ago that was.
         let are_idle = self.views.iter().zip(now).all(|(lines, now)| lines.writes.is_idle(now));
-        for ((lines, now), cycles) in self.views.iter_mut().zip(now).zip(cycles) {
+        for ((lines, now), cycles) in self.views.iter_mut().zip(now).zip(clocks.delays) {
             lines.writes.put(now, cycles);
         }
         self.writes_alike_at = (are_even && are_idle).then(|| clocks.later());
@@ -123,7 +163,7 @@ impl Level {
     #[inline]
     pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
         // Below a full list there is nothing, whatever is left of lines that were there once.
-        if self.recent.is_full(set) { None } else { self.views[view].find(set, key) }
+        if self.common_lines.is_full(set) { None } else { self.views[view].find(set, key) }
     }
 
     /// Misses, each view's own.
@@ -136,14 +176,5 @@ impl Level {
                 lines.counts.misses[kind] += u64::from(missed.has(view));
             }
         }
-    }
-
-    /// A lookup of the program missed here, in the shared or the private view.
-    #[inline]
-    pub(super) fn count_difference(&mut self, missed: ViewSet, is_first_touch: bool) {
-        self.lost += u64::from(missed.has(SHARED) & !missed.has(PRIVATE));
-        let is_gained = missed.has(PRIVATE) & !missed.has(SHARED);
-        self.gained += u64::from(is_gained);
-        self.first_touches += u64::from(is_gained & is_first_touch);
     }
 }

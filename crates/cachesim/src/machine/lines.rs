@@ -1,11 +1,11 @@
 //! The state of one level of one hierarchy.
 
-use super::aside::{Bus, Streams, Victims, WriteQueue};
+use super::buffers::{Bus, Streams, Victims, WriteQueue};
 use super::line::Line;
+use super::listener::Requester;
 use super::plan::LevelPlan;
 use super::replacement::Order;
 use crate::address::Address;
-use crate::attribution::Arrival;
 
 /// Which view a level belongs to: what has to be remembered beside the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub(super) struct Lines {
     keys: Vec<u64>,
     is_modified: Vec<bool>,
     addresses: Vec<Address>,
-    arrivals: Vec<Arrival>,
+    requesters: Vec<Requester>,
     /// Notes on private copies; 0 is none.
     notes: Vec<u64>,
     touched: Touched,
@@ -95,7 +95,7 @@ impl Lines {
             keys: vec![0; lines],
             is_modified: vec![false; if_any(!plan.is_tlb)],
             addresses: vec![Address::default(); if_any(plan.carries_addresses)],
-            arrivals: vec![Arrival::default(); if_any(role == Role::Shared)],
+            requesters: vec![Requester::default(); if_any(role == Role::Shared)],
             notes: vec![0; if_any(role == Role::Private)],
             touched: if is_flushed { Touched::Some(Vec::new()) } else { Touched::Unused },
             order: Order::new(plan),
@@ -132,8 +132,8 @@ impl Lines {
 
     /// Of the shared view.
     #[inline]
-    pub(super) fn arrival(&self, slot: usize) -> Arrival {
-        self.arrivals.get(slot).copied().unwrap_or_default()
+    pub(super) fn requester(&self, slot: usize) -> Requester {
+        self.requesters.get(slot).copied().unwrap_or_default()
     }
 
     #[inline]
@@ -164,8 +164,8 @@ impl Lines {
         if let Some(address) = self.addresses.get_mut(slot) {
             *address = line.address;
         }
-        if let Some(arrival) = self.arrivals.get_mut(slot) {
-            *arrival = line.arrival;
+        if let Some(requester) = self.requesters.get_mut(slot) {
+            *requester = line.requester;
         }
         self.order.came(slot);
         self.touch(slot);
@@ -178,31 +178,31 @@ impl Lines {
         }
     }
 
-    /// What is in a slot is the business of [`super::recent`] from here on. Gives whether the line was modified, and its
-    /// arrival.
+    /// What is in a slot is the business of [`super::common_lines`] from here on. Gives whether the line was modified, and who
+    /// brought it in.
     #[inline]
-    pub(super) fn lift(&mut self, slot: usize) -> (bool, Arrival) {
-        self.order.lift(slot);
+    pub(super) fn take_shared(&mut self, slot: usize) -> (bool, Requester) {
+        self.order.take_shared(slot);
         let is_modified = self.is_modified.get(slot).copied().unwrap_or_default();
-        (is_modified, self.arrival(slot))
+        (is_modified, self.requester(slot))
     }
 
     /// A slot is this view's again, with a line that is the one used last.
     #[inline]
-    pub(super) fn put_down(&mut self, slot: usize, key: u64, is_modified: bool, arrival: Arrival) {
+    pub(super) fn restore(&mut self, slot: usize, key: u64, is_modified: bool, requester: Requester) {
         self.keys[slot] = key;
         if let Some(held) = self.is_modified.get_mut(slot) {
             *held = is_modified;
         }
-        if let Some(held) = self.arrivals.get_mut(slot) {
-            *held = arrival;
+        if let Some(held) = self.requesters.get_mut(slot) {
+            *held = requester;
         }
         // A note tells why the shared view lost its copy, and it has one.
         self.set_note(slot, 0);
         self.order.found(slot);
     }
 
-    /// The slot for a line that comes in, of those not lifted, and the line that leaves it, if any.
+    /// The slot for a line that comes in, of those not taken, and the line that leaves it, if any.
     #[inline]
     pub(super) fn make_room(&mut self, plan: &LevelPlan, set: usize) -> (usize, Option<(u64, Line)>) {
         if let Some(slot) = self.empty_slot(set) {
@@ -221,9 +221,9 @@ impl Lines {
         }
         let is_modified = self.is_modified.get_mut(slot).is_some_and(std::mem::take);
         let address = self.addresses.get(slot).copied().unwrap_or_else(|| plan.address_of(key));
-        let arrival = self.arrival(slot);
+        let requester = self.requester(slot);
         self.set_note(slot, 0);
-        Some((key, Line { address, is_modified, arrival }))
+        Some((key, Line { address, is_modified, requester }))
     }
 
     /// All slots that may hold a line, ascending where that is cheap; starts anew.

@@ -129,6 +129,11 @@ impl Plan {
     }
 }
 
+/// By level: its name, and what keeps one lookup from answering for all views. The design must have passed its check.
+pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)> {
+    Plan::new(design).levels.into_iter().map(|level| (level.name, level.fallback)).collect()
+}
+
 /// Links the levels from `start` on; gives the first of each path.
 fn chain(levels: &mut [LevelPlan], start: usize, holds: &[Holds]) -> [Option<usize>; 2] {
     let on_path = |path: usize, at: usize| if path == 0 { holds[at].instructions() } else { holds[at].data() };

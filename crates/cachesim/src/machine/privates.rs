@@ -2,11 +2,11 @@
 //! lost its copy.
 
 use super::PRIVATE;
+use super::hierarchies::Hierarchies;
 use super::history::History;
 use super::lines::{Lines, Role};
+use super::listener::{Departure, Listener, NOBODY, Origin, Requester};
 use super::plan::Plan;
-use super::views::Views;
-use crate::attribution::{Arrival, Departure, NOBODY};
 
 /// All levels of one process, and its clock.
 #[derive(Debug)]
@@ -78,56 +78,48 @@ impl Privates {
     }
 }
 
-impl Views<'_> {
+impl<L: Listener> Hierarchies<'_, L> {
     /// A line is brought into the shared level on demand; it has not come in yet.
-    pub(super) fn note_fill(&mut self, at: usize, set: usize, key: u64) {
-        let lines = &self.levels[at].views[PRIVATE];
-        let copy = lines.find(set, key).map(|slot| lines.note(slot));
-        self.ledger.count_fill(at, copy);
+    pub(super) fn fill_alone(&mut self, at: usize, set: usize, key: u64) {
+        if L::COMPARES {
+            let lines = &self.levels[at].views[PRIVATE];
+            let note = lines.find(set, key).map(|slot| lines.note(slot));
+            self.filled(at, note);
+        }
     }
 
     /// A line came into the sets of the shared level.
-    pub(super) fn note_came(&mut self, at: usize, set: usize, key: u64, arrival: Arrival) {
-        self.ledger.count_arrival(at, arrival);
+    pub(super) fn came(&mut self, at: usize, set: usize, key: u64, line: Requester) {
+        self.listener.came(at, line);
         // A line that moves to an exclusive level in this very turn: others come in turns of their own.
-        if arrival.process() != self.ledger.arrival().process() {
+        if self.is_of_another(line) {
             self.history.has_come_anew(at, key);
         }
-        self.note(at, set, key, arrival.owner(), None);
+        self.note(at, set, key, line, None);
     }
 
     /// A line left the sets of the shared level.
-    pub(super) fn note_left(&mut self, at: usize, set: usize, key: u64, arrival: Arrival, how: Departure) {
-        if matches!(how, Departure::Replaced | Departure::Lost) {
-            self.note_evictor(at, arrival);
-        }
-        self.ledger.count_departure(at, arrival, how);
-        self.note(at, set, key, arrival.owner(), Some(how));
+    pub(super) fn left(&mut self, at: usize, set: usize, key: u64, line: Requester, how: Departure) {
+        self.listener.left(&self.lookup, at, line, how);
+        self.note(at, set, key, line, Some(how));
     }
 
     /// In both the shared and the private level, and in the same set, a line left for another one that came.
-    pub(super) fn note_exchange(&mut self, at: usize, set: usize, keys: [u64; 2], arrivals: [Arrival; 2]) {
-        self.note_evictor(at, arrivals[0]);
-        self.ledger.count_exchange(at, arrivals);
+    pub(super) fn exchanged(&mut self, at: usize, set: usize, keys: [u64; 2], lines: [Requester; 2]) {
+        self.listener.exchanged(&self.lookup, at, lines[0], lines[1]);
         let [left, came] = keys;
         // The running process has a copy of neither: only others can, where tags are physical.
         if self.plan.levels[at].has_physical_tag {
-            self.note(at, set, left, arrivals[0].owner(), Some(Departure::Replaced));
-            self.note(at, set, came, arrivals[1].owner(), None);
-        }
-    }
-
-    /// A line of a cache left for what is being looked up: that is somebody else's, or not.
-    #[inline]
-    fn note_evictor(&mut self, at: usize, left: Arrival) {
-        if at < self.plan.caches && left.owner() != self.ledger.arrival().owner() {
-            let scene = self.scene;
-            self.by_place.add_evicted(at, self.lookup, scene.context, scene.mappings);
+            self.note(at, set, left, lines[0], Some(Departure::Replaced));
+            self.note(at, set, came, lines[1], None);
         }
     }
 
     /// Writes the note of a line on its private copies: of its process, or of all where tags are physical.
-    fn note(&mut self, at: usize, set: usize, key: u64, owner: u32, left: Option<Departure>) {
+    fn note(&mut self, at: usize, set: usize, key: u64, line: Requester, left: Option<Departure>) {
+        if !L::COMPARES {
+            return;
+        }
         let level = &self.plan.levels[at];
         if let Some(process) = level.process_of(key) {
             return self.note_one(process, at, set, key, left);
@@ -135,7 +127,7 @@ impl Views<'_> {
         let physical = level.address_of(key).physical;
         if !self.frames.as_ref().is_none_or(|frames| frames.may_be_shared(physical)) {
             // Nobody has a copy but the process that brought it in.
-            return self.note_one(owner, at, set, key, left);
+            return self.note_one(line.owner(), at, set, key, left);
         }
         for index in 0..self.others.living.len() {
             let process = self.others.living[index];
@@ -158,7 +150,15 @@ impl Views<'_> {
             }
         };
         if let (Some(lines), Some(slot)) = (lines, slot) {
-            lines.set_note(slot, left.map_or(0, |how| self.ledger.note_for(process, how)));
+            let requester = self.lookup.requester;
+            let origin = match left {
+                None => return lines.set_note(slot, 0),
+                Some(Departure::Flushed) => Origin::Flushed,
+                Some(_) if process == requester.process() => Origin::Aged,
+                Some(_) if requester.is_kernel() => Origin::ByKernel,
+                Some(_) => Origin::ByOthers,
+            };
+            lines.set_note(slot, origin.note(requester.turn));
         }
     }
 }

@@ -131,7 +131,7 @@ impl Order {
 
     /// Of the lines of a set, this one is not to leave (LRU).
     #[inline]
-    pub(super) fn lift(&mut self, slot: usize) {
+    pub(super) fn take_shared(&mut self, slot: usize) {
         if let Some(rank) = self.ranks.get_mut(slot) {
             *rank = u64::MAX;
         }

@@ -2,14 +2,14 @@
 
 use trace::{Block, BlockRun, Reference};
 
+use super::common_lines::WayPredictor;
+use super::hierarchies::Hierarchies;
 use super::level::Level;
+use super::listener::Listener;
 use super::plan::{Kind, Plan};
-use super::recent::WayPredictor;
 use super::view_set::ViewSet;
-use super::views::Views;
-use super::{Machine, Scene};
+use super::{Machine, RunContext};
 use crate::address::VIRTUAL_BITS;
-use crate::attribution::Lookup;
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 
 /// Where lookups begin, and in what order they have to be made.
@@ -28,7 +28,7 @@ pub(super) struct Entry {
     /// Fetches have to be made between the loads and stores of their block, even where all of them are found.
     is_ordered: bool,
     /// No store is done with the first cache of data.
-    passes_stores_on: bool,
+    writes_through: bool,
 }
 
 impl Entry {
@@ -44,15 +44,15 @@ impl Entry {
             page_bits: fetch_tlb.map_or(VIRTUAL_BITS, |at| plan.levels[at].line_bits),
             data_hit_cycles: [data_tlb, data_cache].map(|at| at.map_or(0, |at| plan.levels[at].hit_cycles)),
             is_ordered: asked_by_fetches.any(|level| level.is_on[1] || level.hit_cycles != 0),
-            passes_stores_on: data_cache.is_some_and(|at| plan.levels[at].is_write_through),
+            writes_through: data_cache.is_some_and(|at| plan.levels[at].is_write_through),
         }
     }
 }
 
 /// A run of blocks of one process.
-struct Run<'a> {
+struct Run<'a, L> {
     entry: Entry,
-    views: Views<'a>,
+    hierarchies: Hierarchies<'a, L>,
     /// By how much longer the shared view has taken up to the last block, but for what first touches gained.
     difference: u64,
 }
@@ -60,10 +60,10 @@ struct Run<'a> {
 /// Blocks whose code is looked up ahead: more, and those behind a loss are looked up in vain.
 const MOST_AHEAD: usize = 64;
 
-impl Lookups for Run<'_> {
+impl<L: Listener> Lookups for Run<'_, L> {
     #[inline(always)]
-    fn pass(&mut self, instructions: u64) {
-        self.views.clocks.common += instructions;
+    fn advance_clock(&mut self, instructions: u64) {
+        self.hierarchies.clocks.common += instructions;
     }
 
     #[inline(never)]
@@ -72,7 +72,7 @@ impl Lookups for Run<'_> {
         if is_ordered {
             return 0;
         }
-        let [mut tlb, mut cache] = way_predictors(self.views.levels, fetch_tlb, fetch_cache);
+        let [mut tlb, mut cache] = way_predictors(self.hierarchies.levels, fetch_tlb, fetch_cache);
         let mut last_page = None;
         let mut is_found = |block: &Block| {
             let (first, last) = (block.address, last_byte(block));
@@ -88,25 +88,25 @@ impl Lookups for Run<'_> {
 
     #[inline]
     fn code_losses(&self) -> u64 {
-        let losses = |at: Option<usize>| at.map_or(0, |at| self.views.levels[at].recent.losses());
+        let losses = |at: Option<usize>| at.map_or(0, |at| self.hierarchies.levels[at].common_lines.losses());
         losses(self.entry.fetch_tlb) + losses(self.entry.fetch_cache)
     }
 
     #[inline]
     fn finds_data(&mut self, references: &[Reference]) -> usize {
-        let Entry { data_tlb, data_cache, data_hit_cycles, passes_stores_on, .. } = self.entry;
-        let [mut tlb, mut cache] = way_predictors(self.views.levels, data_tlb, data_cache);
+        let Entry { data_tlb, data_cache, data_hit_cycles, writes_through, .. } = self.entry;
+        let [mut tlb, mut cache] = way_predictors(self.hierarchies.levels, data_tlb, data_cache);
         let mut is_found = |&reference: &Reference| {
             let (first, last) = bytes_of(reference);
             let is_store = reference.is_store();
-            !(is_store && passes_stores_on)
+            !(is_store && writes_through)
                 && tlb.as_mut().is_none_or(|tlb| tlb.finds_one(first, last, false))
                 && cache.as_mut().is_none_or(|cache| cache.finds_one(first, last, is_store))
         };
         let found = references.iter().take_while(|reference| is_found(reference)).count();
         if data_hit_cycles != [0; 2] {
             for (at, cycles) in [data_tlb, data_cache].into_iter().zip(data_hit_cycles) {
-                self.views.charge_hits(at, cycles * found as u64);
+                self.hierarchies.charge_hits(at, cycles * found as u64);
             }
         }
         found
@@ -114,19 +114,19 @@ impl Lookups for Run<'_> {
 
     fn first_instruction(&mut self, first: u64, last: u64) {
         if let Some(at) = self.entry.fetch_tlb {
-            self.views.one_reference(at, Kind::Fetch, first, last);
+            self.hierarchies.one_reference(at, Kind::Fetch, first, last);
         }
         if let Some(at) = self.entry.fetch_cache {
-            self.views.one_reference(at, Kind::Fetch, first, last);
+            self.hierarchies.one_reference(at, Kind::Fetch, first, last);
         }
     }
 
     fn code(&mut self, done: u64, last: u64) {
         if let Some(at) = self.entry.fetch_tlb {
-            self.views.code(at, done, last);
+            self.hierarchies.code(at, done, last);
         }
         if let Some(at) = self.entry.fetch_cache {
-            self.views.code(at, done, last);
+            self.hierarchies.code(at, done, last);
         }
     }
 
@@ -134,56 +134,51 @@ impl Lookups for Run<'_> {
     fn data(&mut self, reference: Reference) {
         let is_store = reference.is_store();
         let (first, last) = bytes_of(reference);
-        let Entry { data_tlb, data_cache, passes_stores_on, .. } = self.entry;
-        let is_passed = is_store && passes_stores_on && data_tlb.is_none();
-        if !is_passed || !data_cache.is_some_and(|at| self.views.passes_on(at, first, last)) {
+        let Entry { data_tlb, data_cache, writes_through, .. } = self.entry;
+        let is_written_through = is_store && writes_through && data_tlb.is_none();
+        if !is_written_through || !data_cache.is_some_and(|at| self.hierarchies.writes_through(at, first, last)) {
             self.touch(if is_store { Kind::Store } else { Kind::Load }, (first, last));
         }
     }
 
     #[inline]
     fn attribute(&mut self, block: &Block) {
-        let difference = self.views.clocks.steady_difference();
+        let difference = self.hierarchies.clocks.steady_difference();
         if difference != self.difference {
             let longer = difference.wrapping_sub(self.difference) as i64;
             self.difference = difference;
-            let scene = self.views.scene;
-            self.views.by_place.add_code(block.address, longer, scene.context, scene.mappings);
+            self.hierarchies.listener.ran(block.address, longer, self.hierarchies.lookup.context);
         }
     }
 }
 
-impl Run<'_> {
+impl<L: Listener> Run<'_, L> {
     /// A load or store: all pages, then all lines.
     #[inline(never)]
     fn touch(&mut self, kind: Kind, (first, last): (u64, u64)) {
         if let Some(at) = self.entry.data_tlb {
-            self.views.one_reference(at, kind, first, last);
+            self.hierarchies.one_reference(at, kind, first, last);
         }
         if let Some(at) = self.entry.data_cache {
-            self.views.one_reference(at, kind, first, last);
+            self.hierarchies.one_reference(at, kind, first, last);
         }
     }
 }
 
-impl Views<'_> {
+impl<L: Listener> Hierarchies<'_, L> {
     #[inline]
     fn charge_hits(&mut self, at: Option<usize>, cycles: u64) {
         if let Some(at) = at {
-            self.charge_all(at, cycles, true);
+            self.spend_all(at, cycles, true);
         }
     }
 
     /// All lines of one instruction, load or store: at most one miss.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
-        let is_code = kind == Kind::Fetch;
-        self.lookup = Lookup { address: first, is_code };
-        self.is_first_touch = false;
-        let mut missed = self.look_up(at, kind, first >> bits << bits);
+        let mut missed = self.look_up(at, kind, first, first >> bits << bits);
         for line in (first >> bits) + 1..=last >> bits {
-            self.lookup = Lookup { address: line << bits, is_code };
-            missed = missed.and(self.look_up(at, kind, line << bits));
+            missed = missed.and(self.look_up(at, kind, line << bits, line << bits));
         }
         self.count_misses(at, kind, missed);
     }
@@ -192,9 +187,7 @@ impl Views<'_> {
     fn code(&mut self, at: usize, done: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
         for line in (done >> bits) + 1..=last >> bits {
-            self.lookup = Lookup { address: line << bits, is_code: true };
-            self.is_first_touch = false;
-            let missed = self.look_up(at, Kind::Fetch, line << bits);
+            let missed = self.look_up(at, Kind::Fetch, line << bits, line << bits);
             self.count_misses(at, Kind::Fetch, missed);
         }
     }
@@ -202,7 +195,7 @@ impl Views<'_> {
     fn count_misses(&mut self, at: usize, kind: Kind, missed: ViewSet) {
         if missed != ViewSet::NONE {
             self.levels[at].count_misses(kind as usize, missed);
-            self.levels[at].count_difference(missed, self.is_first_touch);
+            self.listener.reference_missed(at, missed);
         }
     }
 }
@@ -212,40 +205,40 @@ impl Views<'_> {
 fn way_predictors(levels: &mut [Level], tlb: Option<usize>, cache: Option<usize>) -> [Option<WayPredictor<'_>>; 2] {
     match (tlb, cache) {
         (Some(tlb), Some(cache)) => match levels.get_disjoint_mut([tlb, cache]) {
-            Ok(both) => both.map(|level| Some(level.recent.way_predictor())),
+            Ok(both) => both.map(|level| Some(level.common_lines.way_predictor())),
             Err(_) => [None, None],
         },
-        (Some(tlb), None) => [Some(levels[tlb].recent.way_predictor()), None],
-        (None, Some(cache)) => [None, Some(levels[cache].recent.way_predictor())],
+        (Some(tlb), None) => [Some(levels[tlb].common_lines.way_predictor()), None],
+        (None, Some(cache)) => [None, Some(levels[cache].common_lines.way_predictor())],
         (None, None) => [None, None],
     }
 }
 
-impl Machine {
+impl<L: Listener> Machine<L> {
     /// Blocks of one process, and their references.
-    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
+    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
         let opened = self.state.clocks.read();
-        let mut run = self.start(scene);
+        let mut run = self.start(context);
         look_up_all(blocks, references, &mut run);
-        self.state.clocks.settle();
+        self.state.clocks.commit();
         self.opened.get_or_insert(opened);
         self.closed = self.state.clocks.read();
     }
 
     /// The kernel touches memory of the process. Gives the loads and the stores.
-    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {
+    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
         let kind = if is_store { Kind::Store } else { Kind::Load };
-        let mut run = self.start(scene);
+        let mut run = self.start(context);
         let pieces = pieces(address, bytes).map(|piece| run.touch(kind, piece)).count() as u64;
-        self.state.clocks.settle();
+        self.state.clocks.commit();
         if is_store { [0, pieces] } else { [pieces, 0] }
     }
 
-    fn start<'a>(&'a mut self, scene: &'a Scene<'a>) -> Run<'a> {
+    fn start<'a>(&'a mut self, context: &'a RunContext<'a>) -> Run<'a, L> {
         Run {
             entry: self.entry,
             difference: self.state.clocks.steady_difference(),
-            views: self.state.views(&self.plan, scene),
+            hierarchies: self.state.hierarchies(&self.plan, context),
         }
     }
 }

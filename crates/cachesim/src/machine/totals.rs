@@ -1,12 +1,14 @@
 //! What a machine says in the end.
 
-use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts, MissDifference};
+use design::Design;
+use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
 
 use super::lines::Counts;
+use super::listener::Listener;
 use super::plan::{Kind, LevelPlan, Plan};
 use super::privates::Private;
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
-use crate::attribution::{ByPlace, Calls, KernelBatches};
+use crate::attribution::{Books, ByPlace};
 use crate::frames::Frames;
 
 /// Sums over hierarchies.
@@ -64,60 +66,65 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
     }
 }
 
-impl Machine {
+/// Counters without anything that says why.
+pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>) -> DesignResult {
+    DesignResult {
+        design,
+        depth: Depth::Counters,
+        hierarchies,
+        origins: Vec::new(),
+        miss_differences: Vec::new(),
+        lost_cycles: None,
+        gained_cycles: None,
+        most_held: Vec::new(),
+        losses: Vec::new(),
+        evictions: Vec::new(),
+        code: Vec::new(),
+        data: Vec::new(),
+        evictors: Vec::new(),
+        calls: Vec::new(),
+        kernel_batches: Vec::new(),
+        physical_pages: None,
+    }
+}
+
+impl Machine<Books> {
     /// The result, without what is attributed to places, and that; `references` are the instructions, loads and stores of the whole trace.
     pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, ByPlace) {
-        (self.result(references), self.state.by_place)
+        (self.result(references), self.state.listener.5)
     }
+}
 
-    /// The first part of the trace begins: tuples, calls, batches, and what is attributed to places are counted anew.
+impl<L: Listener> Machine<L> {
+    /// The first part of the trace begins: tuples, and what its listener says, are counted anew.
     pub(crate) fn begin_parts(&mut self) {
         self.opened = None;
         self.tuples.clear();
-        self.calls = Calls::none();
-        self.kernel_batches = KernelBatches::none();
-        self.state.by_place = ByPlace::new(self.plan.caches);
+        self.state.listener.parts_begin();
     }
 
     /// What has been counted so far, without what is attributed to places.
     pub(crate) fn result(&mut self, references: [u64; 3]) -> DesignResult {
-        let plan = &self.plan;
-        let (levels, clocks) = (&self.state.levels, &self.state.clocks);
-        let private = || {
-            let mut sums = self.ended.clone();
-            self.state.privates.all().for_each(|private| sums.add_private(private));
-            sums
-        };
-        let of_view = |view: usize| {
-            let mut sums = if view == PRIVATE { private() } else { Ended::new(plan) };
-            sums.add(clocks.now(view), clocks.stalls[view], levels.iter().map(|level| &level.views[view].counts));
-            sums.add(0, 0, levels.iter().map(|level| &level.common));
-            sums.counts(plan, references)
-        };
-        let (shared, private, flushed) = (of_view(SHARED), of_view(PRIVATE), of_view(FLUSHED));
-        let differences = plan.levels.iter().zip(levels).map(|(plan, level)| MissDifference {
-            level: plan.name.clone(),
-            lost: level.lost,
-            gained: level.gained,
-            first_touches: level.first_touches,
-        });
-        DesignResult {
-            miss_differences: differences.collect(),
-            depth: Depth::Full,
-            hierarchies: ByView { shared, private, flushed },
-            origins: self.state.ledger.origins(),
-            lost_cycles: Some(self.state.ledger.lost_cycles()),
-            gained_cycles: Some(self.state.ledger.gained_cycles()),
-            most_held: self.state.ledger.most_held(),
-            losses: self.state.ledger.losses(),
-            evictions: self.state.ledger.evictions(),
-            calls: self.calls.costs(plan.levels.len()),
-            kernel_batches: self.kernel_batches.batches(),
-            physical_pages: self.state.frames.as_ref().map(Frames::counts),
-            code: Vec::new(),
-            data: Vec::new(),
-            evictors: Vec::new(),
-            design: self.design.clone(),
+        let of = |view| self.hierarchy(view, references);
+        let hierarchies = ByView { shared: of(SHARED), private: of(PRIVATE), flushed: of(FLUSHED) };
+        let mut result = plain_result(self.design.clone(), hierarchies);
+        result.physical_pages = self.state.frames.as_ref().map(Frames::counts);
+        if L::COMPARES {
+            result.depth = Depth::Full;
         }
+        self.state.listener.report(&mut result);
+        result
+    }
+
+    fn hierarchy(&self, view: usize, references: [u64; 3]) -> HierarchyCounts {
+        let (levels, clocks) = (&self.state.levels, &self.state.clocks);
+        let mut sums = Ended::new(&self.plan);
+        if view == PRIVATE {
+            sums = self.ended.clone();
+            self.state.privates.all().for_each(|private| sums.add_private(private));
+        }
+        sums.add(clocks.now(view), clocks.stalls[view], levels.iter().map(|level| &level.views[view].counts));
+        sums.add(0, 0, levels.iter().map(|level| &level.common));
+        sums.counts(&self.plan, references)
     }
 }

@@ -1,11 +1,11 @@
 //! Which of the three views something is true of.
 
-use super::VIEWS;
+use super::{PRIVATE, SHARED, VIEWS};
 
 /// A bit for each view. An array of booleans would be written byte by byte and compared as a whole, for which the processor
 /// waits until all of them are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ViewSet(u8);
+pub(crate) struct ViewSet(u8);
 
 impl ViewSet {
     pub(super) const NONE: ViewSet = ViewSet(0);
@@ -31,5 +31,11 @@ impl ViewSet {
     #[inline]
     pub(super) fn others(self) -> ViewSet {
         ViewSet(!self.0 & ViewSet::ALL.0)
+    }
+
+    /// Where one of the shared and the private view is in alone: whether it is the shared one.
+    #[inline]
+    pub(crate) fn of_shared_alone(self) -> Option<bool> {
+        (self.has(SHARED) != self.has(PRIVATE)).then(|| self.has(SHARED))
     }
 }

@@ -5,23 +5,15 @@ mod prefetch;
 
 use design::Inclusion;
 
+use super::deferred::DeferredRequest;
+use super::hierarchies::Hierarchies;
 use super::line::Line;
 use super::lines::Lines;
+use super::listener::{Departure, Listener};
 use super::plan::{Kind, LevelPlan, path_of};
-use super::views::Views;
+use super::view_set::ViewSet;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
-use crate::attribution::Departure;
-
-/// A request to a swept level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sent {
-    pub(crate) level: usize,
-    pub(crate) key: u64,
-    /// None where a modified line is given to the level.
-    pub(crate) kind: Option<Kind>,
-    pub(crate) is_demand: bool,
-}
 
 /// What a lookup comes back with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +35,7 @@ pub(super) struct Request<'r> {
     pub(super) is_demand: bool,
 }
 
-impl<'a> Views<'a> {
+impl<'a, L: Listener> Hierarchies<'a, L> {
     #[inline]
     fn plan_of(&self, at: usize) -> &'a LevelPlan {
         let plan = self.plan;
@@ -55,25 +47,20 @@ impl<'a> Views<'a> {
         &mut self.levels[at].views[view]
     }
 
-    #[inline]
-    fn charge(&mut self, request: Request<'_>, cycles: u64) {
-        self.clocks.now[request.view] += cycles;
-        self.lines(request.view, request.at).counts.cycles += cycles;
-    }
-
     /// When a request is made that has come so far.
     #[inline]
     fn time(&self, view: usize) -> u64 {
-        self.clocks.now(view) + self.clocks.delay
+        self.clocks.now(view) + self.clocks.delays[view]
     }
 
     /// A request takes its time in a level.
     #[inline]
-    fn pass(&mut self, request: Request<'_>, cycles: u64) {
+    pub(super) fn spend(&mut self, request: Request<'_>, cycles: u64) {
         if request.is_demand {
-            self.charge(request, cycles);
+            self.clocks.now[request.view] += cycles;
+            self.lines(request.view, request.at).counts.cycles += cycles;
         } else {
-            self.clocks.delay += cycles;
+            self.clocks.delays[request.view] += cycles;
         }
     }
 
@@ -83,16 +70,16 @@ impl<'a> Views<'a> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.sent[view].push(Sent { level: at, key, kind: Some(kind), is_demand });
+            self.listener.deferred(view, DeferredRequest { level: at, key, kind: Some(kind), is_demand });
             return Answer { is_miss: true, ..Answer::default() };
         }
-        self.levels[at].part(set);
+        self.levels[at].split(set);
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(view, at).find(set, key) {
             if view == SHARED && is_demand {
-                self.note_found(at, set, key, slot);
+                self.found_in_shared(at, set, key, slot);
             }
-            self.pass(request, level.hit_cycles);
+            self.spend(request, level.hit_cycles);
             let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
             if level.inclusion == Inclusion::Exclusive {
                 let taken = self.remove(view, at, set, slot, Departure::Taken);
@@ -118,7 +105,7 @@ impl<'a> Views<'a> {
     pub(super) fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Some(next) = self.plan_of(request.at).next[path_of(kind)] else {
             if request.view == PRIVATE {
-                self.note_asked_memory(request.at, request.address, request.is_demand);
+                self.ask_memory(request.at, request.address, request.is_demand);
             }
             return Answer::default();
         };
@@ -126,7 +113,7 @@ impl<'a> Views<'a> {
         let counts = &mut self.lines(request.view, next).counts;
         counts.accesses[kind as usize] += 1;
         counts.misses[kind as usize] += u64::from(answer.is_miss);
-        self.note_miss(request.view, next, answer.is_miss);
+        self.compare_misses(next, ViewSet::of(request.view, answer.is_miss));
         answer
     }
 
@@ -143,17 +130,17 @@ impl<'a> Views<'a> {
     /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
     fn go_on(&mut self, view: usize, at: usize, address: &Address) {
         let request = Request { view, at, kind: Kind::Store, address, is_demand: false };
-        let delay = self.clocks.delay;
+        let delay = self.clocks.delays[view];
         if self.lines(view, at).writes.is_absent() {
             self.ask_next(request, Kind::Store);
         } else {
-            self.levels[at].part_writes();
+            self.levels[at].split_writes();
             let now = self.wait_for_buffer(view, at);
-            self.clocks.delay = self.lines(view, at).writes.last_written().saturating_sub(now).max(delay);
+            self.clocks.delays[view] = self.lines(view, at).writes.last_written().saturating_sub(now).max(delay);
             let cycles = self.ask_next(request, Kind::Store).cycles;
             self.lines(view, at).writes.put(now, cycles);
         }
-        self.clocks.delay = delay;
+        self.clocks.delays[view] = delay;
     }
 
     /// Waits until a write buffer of a level is free; gives the time then.
@@ -172,7 +159,7 @@ impl<'a> Views<'a> {
         let level = self.plan_of(at);
         if let Some(line) = self.lines(view, at).victims.take(key) {
             let cycles = level.victim.map_or(0, |victim| victim.hit_cycles.into());
-            self.pass(request, cycles);
+            self.spend(request, cycles);
             self.lines(view, at).counts.victim_hits += 1;
             self.arrive(request, set, key, line.is_modified, is_store);
             return Answer { cycles, is_miss: true, is_modified: false };
@@ -180,7 +167,7 @@ impl<'a> Views<'a> {
         if let Some((stream, arrives)) = self.lines(view, at).streams.take_head(key) {
             let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
             let cycles = arrives.saturating_sub(self.time(view)).max(cycles);
-            self.pass(request, cycles);
+            self.spend(request, cycles);
             self.lines(view, at).counts.stream_hits += 1;
             self.arrive(request, set, key, false, is_store);
             self.prefetch_into_stream(request, stream);
@@ -193,7 +180,7 @@ impl<'a> Views<'a> {
         }
         self.lines(view, at).counts.fills += 1;
         if view == SHARED {
-            self.note_fill(at, set, key);
+            self.fill_alone(at, set, key);
         }
         self.arrive(request, set, key, below.is_modified, is_store);
         self.prefetch_behind(Request { kind: asked, address, ..request }, key);
@@ -205,7 +192,7 @@ impl<'a> Views<'a> {
         let Request { view, at, .. } = request;
         let time = self.time(view);
         let cycles = self.lines(view, at).bus.take(time) + self.plan_of(at).miss_cycles;
-        self.pass(request, cycles);
+        self.spend(request, cycles);
         let below = self.ask_next(request, kind);
         Answer { cycles: cycles + below.cycles, ..below }
     }
@@ -213,7 +200,7 @@ impl<'a> Views<'a> {
     /// A line that was asked for comes in, and is stored to where a store asked.
     fn arrive(&mut self, request: Request<'_>, set: usize, key: u64, is_modified: bool, is_store: bool) {
         let Request { view, at, address, .. } = request;
-        let line = Line { address: *address, is_modified, arrival: self.ledger.arrival() };
+        let line = Line { address: *address, is_modified, requester: self.lookup.requester };
         let slot = self.insert(view, at, set, key, &line);
         if is_store {
             self.store_to(view, at, slot, address);
@@ -222,19 +209,19 @@ impl<'a> Views<'a> {
 
     fn insert(&mut self, view: usize, at: usize, set: usize, key: u64, line: &Line) -> usize {
         let level = self.plan_of(at);
-        self.levels[at].part(set);
+        self.levels[at].split(set);
         let lines = self.lines(view, at);
         let (slot, old) = lines.make_room(level, set);
         lines.put(slot, key, line);
         if view == SHARED {
             if let Some((old_key, old_line)) = &old {
-                self.note_left(at, set, *old_key, old_line.arrival, Departure::Replaced);
+                self.left(at, set, *old_key, old_line.requester, Departure::Replaced);
             }
-            self.note_came(at, set, key, line.arrival);
+            self.came(at, set, key, line.requester);
         }
         if let Some((old_key, old_line)) = old {
             if view == PRIVATE {
-                self.note_let_go(at, set, old_key);
+                self.let_go(at, set, old_key);
             }
             self.leave_set(view, at, old_key, old_line);
         }

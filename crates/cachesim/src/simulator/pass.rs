@@ -9,8 +9,8 @@ use super::runner::Runner;
 use super::{Options, Outcome};
 use crate::attribution::{ByPlace, Context};
 use crate::causes::Why;
-use crate::machine::{Machine, Scene};
-use crate::world::{Change, World};
+use crate::machine::{Listener, PageChange, RunContext};
+use crate::process_table::{Change, ProcessTable};
 
 /// Blocks that are taken at once: no more than what is counted in one word.
 const SLICE_BLOCKS: usize = 2048;
@@ -50,7 +50,7 @@ pub(super) struct Pass {
     kernel_weights: Vec<u64>,
     /// The kernel's instructions so far.
     kernel_instructions: u64,
-    world: World,
+    processes: ProcessTable,
     /// Whether the machine knows who runs.
     has_begun: bool,
     /// The tuple under way; its cycles are the machine's to say.
@@ -79,7 +79,7 @@ impl Pass {
             weights: Vec::new(),
             kernel_weights: Vec::new(),
             kernel_instructions: 0,
-            world: World::default(),
+            processes: ProcessTable::default(),
             has_begun: false,
             open: None,
             references: [0; 3],
@@ -130,8 +130,8 @@ impl Pass {
     /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
     fn open_tuple(&mut self) -> u64 {
         self.begin();
-        let process = self.world.running();
-        let segment = *self.world.segment();
+        let process = self.processes.running();
+        let segment = *self.processes.segment();
         let length = self.options.interval_instructions;
         let interval = (segment.instructions / length).min(self.options.intervals.into());
         if self.open.is_some_and(|open| u64::from(open.interval) != interval) {
@@ -141,7 +141,7 @@ impl Pass {
             design: 0,
             segment: segment.number,
             segments: 1,
-            task: self.world.task.0,
+            task: self.processes.task.0,
             process,
             cause: segment.cause,
             end: 0,
@@ -158,7 +158,7 @@ impl Pass {
 
     fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], instructions: u64) {
         self.references[0] += instructions;
-        self.world.count(instructions);
+        self.processes.count(instructions);
         if !self.kernel_weights.is_empty() {
             let of_kernel = |number: &u32| self.kernel_weights[*number as usize];
             self.kernel_instructions += blocks.numbers().iter().map(of_kernel).sum::<u64>();
@@ -166,7 +166,7 @@ impl Pass {
         if let Some(open) = &mut self.open {
             open.instructions += instructions;
         }
-        self.with_scene(|runner, scene| runner.run(blocks, references, scene));
+        self.with_context(|runner, context| runner.run(blocks, references, context));
         let stores: u64 = references.iter().map(|reference| u64::from(reference.is_store())).sum();
         self.references[1] += references.len() as u64 - stores;
         self.references[2] += stores;
@@ -181,21 +181,21 @@ impl Pass {
 
     fn change_process(&mut self) {
         self.has_begun = true;
-        let to = self.world.running();
+        let to = self.processes.running();
         self.runner.change_process(to);
     }
 
     /// Lets the runner do something where the trace stands.
-    fn with_scene(&mut self, act: impl FnOnce(&mut Runner, &Scene<'_>)) {
-        let process = self.world.running();
-        let context = Context { program: self.world.program(process), cause: self.world.cause() };
-        let scene = Scene { process, context, mappings: self.world.mappings(process) };
-        act(&mut self.runner, &scene);
+    fn with_context(&mut self, act: impl FnOnce(&mut Runner, &RunContext<'_>)) {
+        let process = self.processes.running();
+        let code = Context { program: self.processes.program(process), cause: self.processes.cause() };
+        let context = RunContext { process, code, mappings: self.processes.mappings(process) };
+        act(&mut self.runner, &context);
     }
 
     fn end_call(&mut self, is_switch: bool) {
         let instructions = self.references[0];
-        self.runner.each_machine(|machine| machine.end_call(instructions, is_switch));
+        self.runner.in_full().end_call(instructions, is_switch);
     }
 
     fn close_tuple(&mut self) {
@@ -203,9 +203,9 @@ impl Pass {
         self.runner.close_tuple(open);
     }
 
-    fn settle_places(&mut self) {
-        if self.world.has_begun() {
-            self.with_scene(|runner, scene| runner.each_machine(|machine| machine.settle_places(scene)));
+    fn mappings_change(&mut self) {
+        if self.processes.has_begun() {
+            self.with_context(|runner, context| runner.in_full().listener_mut().mappings_change(context.mappings));
         }
     }
 
@@ -214,29 +214,27 @@ impl Pass {
         if !self.has_begun {
             return;
         }
-        let process = self.world.running();
+        let process = self.processes.running();
         match mark {
             &Mark::KernelTouch { address, bytes, is_store } if self.options.kernel_touches => {
                 let mut touches = [0; 2];
-                self.with_scene(|runner, scene| touches = runner.touch(address, bytes, is_store, scene));
+                self.with_context(|runner, context| touches = runner.touch(address, bytes, is_store, context));
                 self.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
             }
             Mark::Map(mapping) => {
-                self.settle_places();
-                self.world.mappings_mut(process).map(mapping);
+                self.mappings_change();
+                self.processes.mappings_mut(process).map(mapping);
                 let (start, bytes) = (mapping.start, mapping.bytes);
-                self.runner.each_machine(|machine| machine.unmap(process, start, bytes));
+                self.runner.change_pages(PageChange::Remapped { process, start, bytes });
             }
             &Mark::Unmap { start, bytes } => {
-                self.settle_places();
-                self.world.mappings_mut(process).unmap(start, bytes);
-                self.runner.each_machine(|machine| machine.unmap(process, start, bytes));
+                self.mappings_change();
+                self.processes.mappings_mut(process).unmap(start, bytes);
+                self.runner.change_pages(PageChange::Remapped { process, start, bytes });
             }
             &Mark::Page { virtual_address, physical_address, bytes } => {
-                let tell = |machine: &mut Machine| {
-                    machine.tell_page(process, virtual_address, physical_address, bytes);
-                };
-                self.runner.each_machine(tell);
+                let physical = physical_address;
+                self.runner.change_pages(PageChange::Recorded { process, virtual_address, physical, bytes });
             }
             _ => {}
         }
@@ -244,7 +242,7 @@ impl Pass {
 
     fn change(&mut self, change: Change) {
         if let Some((parent, child)) = change.fork {
-            self.runner.each_machine(|machine| machine.fork(parent, child));
+            self.runner.change_pages(PageChange::Forked { parent, child });
         }
         if change.is_other {
             self.close_tuple();
@@ -257,7 +255,7 @@ impl Pass {
 
     fn take_purpose(&mut self, fed: Fed) {
         if let Some(instructions) = fed.since_switch {
-            self.world.set_since_switch(instructions);
+            self.processes.set_since_switch(instructions);
         }
         let part = match fed.purpose {
             Purpose::Count { part } => Some(part),
@@ -275,11 +273,11 @@ impl Pass {
     fn begin_part(&mut self) {
         let is_first = self.before_all.is_none();
         if is_first {
-            self.settle_places();
+            self.mappings_change();
             self.close_tuple();
             self.tuples.clear();
-            self.world.begin_parts();
-            self.runner.each_machine(Machine::begin_parts);
+            self.processes.begin_parts();
+            self.runner.in_full().begin_parts();
         }
         let before = self.so_far();
         if is_first {
@@ -315,9 +313,9 @@ impl Pass {
 
     /// Ends the last segment.
     pub(super) fn finish(mut self) -> PassResult {
-        self.settle_places();
+        self.mappings_change();
         self.close_tuple();
-        let end = self.world.causes.number(Why::EndOfTrace);
+        let end = self.processes.causes.number(Why::EndOfTrace);
         self.runner.end_segment(end, &mut self.tuples);
         self.runner.give_sums(&mut self.tuples);
         let all = self.counted();
@@ -328,7 +326,7 @@ impl Pass {
             *result = result.clone().since(before);
         }
         let counted = all.since(before.counted);
-        let (processes, causes, programs) = self.world.into_facts();
+        let (processes, causes, programs) = self.processes.into_facts();
         let facts = Outcome {
             instructions: counted.instructions,
             loads: counted.loads,
@@ -362,42 +360,41 @@ impl TakePieces for Pass {
         match mark {
             Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
             Mark::Birth { task, process, parent, name } => {
-                self.settle_places();
-                let change = self.world.birth(*task, *process, *parent, name);
+                self.mappings_change();
+                let change = self.processes.birth(*task, *process, *parent, name);
                 self.change(change);
             }
             Mark::Exec { task, process, name } => {
-                self.settle_places();
-                let change = self.world.exec(*task, *process, name);
+                self.mappings_change();
+                let change = self.processes.exec(*task, *process, name);
                 self.change(change);
             }
             Mark::Exit { task } => {
-                self.settle_places();
-                let change = self.world.exit(*task);
+                self.mappings_change();
+                let change = self.processes.exit(*task);
                 self.change(change);
             }
             Mark::Switch { to, is_voluntary, cause, .. } => {
                 let one = u64::from(mark.is_switch());
                 if mark.is_switch() {
                     let switches = self.voluntary_switches + self.involuntary_switches;
-                    let instructions = self.kernel_instructions;
-                    self.runner.each_machine(|machine| machine.count_switch(switches, instructions));
+                    self.runner.in_full().listener_mut().task_switched(switches, self.kernel_instructions);
                 }
                 match is_voluntary {
                     true => self.voluntary_switches += one,
                     false => self.involuntary_switches += one,
                 }
                 self.end_call(true);
-                self.settle_places();
+                self.mappings_change();
                 self.close_tuple();
-                let (end, is_other) = self.world.switch(*to, *is_voluntary, *cause);
+                let (end, is_other) = self.processes.switch(*to, *is_voluntary, *cause);
                 self.runner.end_segment(end, &mut self.tuples);
                 self.runner.empty_flushed_view();
                 self.change(Change { is_other, ..Change::default() });
             }
             &Mark::SyscallEnter { number } => {
                 let instructions = self.references[0];
-                self.runner.each_machine(|machine| machine.enter_call(number, instructions));
+                self.runner.in_full().enter_call(number, instructions);
             }
             Mark::SyscallExit { .. } => self.end_call(false),
             Mark::Fault { .. } => {}

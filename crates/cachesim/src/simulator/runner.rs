@@ -4,14 +4,14 @@ use design::Design;
 use simulation_result::{DesignResult, Interval};
 use trace::{BlockRun, Reference};
 
-use crate::attribution::ByPlace;
-use crate::machine::{Machine, Scene};
+use crate::attribution::{Books, ByPlace};
+use crate::machine::{Machine, PageChange, RunContext};
 use crate::sweep::{Family, groups};
 
 #[derive(Debug)]
 pub(super) enum Runner {
     /// A design, with its number.
-    One(u16, Box<Machine>),
+    One(u16, Box<Machine<Books>>),
     Many(Box<Family>),
 }
 
@@ -42,11 +42,25 @@ impl Runner {
         }
     }
 
-    /// All machines in it.
-    pub(super) fn each_machine(&mut self, mut act: impl FnMut(&mut Machine)) {
+    /// The machine that is simulated in full: the design, or the first of the family.
+    pub(super) fn in_full(&mut self) -> &mut Machine<Books> {
         match self {
-            Runner::One(_, machine) => act(machine),
-            Runner::Many(family) => family.machines().for_each(act),
+            Runner::One(_, machine) => machine,
+            Runner::Many(family) => family.guide_mut(),
+        }
+    }
+
+    pub(super) fn skip_no_repeats(&mut self) {
+        match self {
+            Runner::One(_, machine) => machine.skip_no_repeats(),
+            Runner::Many(family) => family.skip_no_repeats(),
+        }
+    }
+
+    pub(super) fn change_pages(&mut self, change: PageChange) {
+        match self {
+            Runner::One(_, machine) => machine.change_pages(change),
+            Runner::Many(family) => family.change_pages(change),
         }
     }
 
@@ -57,17 +71,17 @@ impl Runner {
         }
     }
 
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
         match self {
-            Runner::One(_, machine) => machine.run(blocks, references, scene),
-            Runner::Many(family) => family.run(blocks, references, scene),
+            Runner::One(_, machine) => machine.run(blocks, references, context),
+            Runner::Many(family) => family.run(blocks, references, context),
         }
     }
 
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
         match self {
-            Runner::One(_, machine) => machine.touch(address, bytes, is_store, scene),
-            Runner::Many(family) => family.touch(address, bytes, is_store, scene),
+            Runner::One(_, machine) => machine.touch(address, bytes, is_store, context),
+            Runner::Many(family) => family.touch(address, bytes, is_store, context),
         }
     }
 

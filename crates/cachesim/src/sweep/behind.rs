@@ -3,7 +3,7 @@
 use design::Design;
 use trace::{BlockRun, Reference};
 
-use crate::machine::{Kind, Machine, Scene, Sent};
+use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, RunContext};
 
 use super::VIEWS;
 use super::depths::Depths;
@@ -14,7 +14,7 @@ use super::shape::Shape;
 #[derive(Debug)]
 pub(super) struct Behind {
     /// Everything but the swept levels.
-    front: Box<Machine>,
+    front: Box<Machine<DeferredRequests>>,
     levels: Vec<BehindLevel>,
     running: u32,
 }
@@ -41,17 +41,17 @@ impl Behind {
     }
 
     /// The machine of the first levels, for what concerns it alone.
-    pub(super) fn front_mut(&mut self) -> &mut Machine {
+    pub(super) fn front_mut(&mut self) -> &mut Machine<DeferredRequests> {
         &mut self.front
     }
 
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
-        self.front.run(blocks, references, scene);
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
+        self.front.run(blocks, references, context);
         self.take();
     }
 
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) {
-        self.front.touch(address, bytes, is_store, scene);
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) {
+        self.front.touch(address, bytes, is_store, context);
         self.take();
     }
 
@@ -100,8 +100,8 @@ impl Behind {
     /// Answers what the first levels have asked. No level's answer changes what they ask.
     fn take(&mut self) {
         let levels = &mut self.levels;
-        self.front.take_sent(|view, sent| {
-            for request in sent {
+        self.front.listener_mut().take(|view, deferred| {
+            for request in deferred {
                 if let Some(level) = levels.iter_mut().find(|level| level.shape.level == request.level) {
                     level.answer(view, request);
                 }
@@ -112,7 +112,7 @@ impl Behind {
 
 impl BehindLevel {
     #[inline]
-    fn answer(&mut self, view: usize, request: &Sent) {
+    fn answer(&mut self, view: usize, request: &DeferredRequest) {
         let Some(kind) = request.kind else {
             self.grids.iter_mut().for_each(|grid| grid.give(view, request.key));
             return;

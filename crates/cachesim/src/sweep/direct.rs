@@ -8,7 +8,7 @@ use crate::machine::Kind;
 
 use super::depths::Depths;
 use super::grid::Grid;
-use super::recent::Recent;
+use super::mru_prefix::MruPrefix;
 use super::shape::Shape;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
@@ -39,9 +39,9 @@ struct DirectLevel {
 
 #[derive(Debug)]
 struct DirectGrid {
-    /// What is not in `recent`.
+    /// What is not in `prefix`.
     rest: Grid,
-    recent: Recent,
+    prefix: MruPrefix,
 }
 
 /// What a lookup found.
@@ -77,7 +77,7 @@ impl Direct {
 
     pub(super) fn empty_flushed_view(&mut self) {
         self.each(|level| {
-            level.settle(true);
+            level.commit(true);
             level.grids.iter_mut().for_each(|grid| grid.rest.clear_flushed());
         });
     }
@@ -89,7 +89,7 @@ impl Direct {
 
     pub(super) fn drop_process(&mut self, process: u32) {
         self.each(|level| {
-            level.settle(false);
+            level.commit(false);
             level.grids.iter_mut().for_each(|grid| grid.rest.drop_process(process));
         });
     }
@@ -109,7 +109,7 @@ impl Direct {
 
     pub(super) fn finish(&mut self) {
         self.each(|level| {
-            level.settle(false);
+            level.commit(false);
             level.grids.iter_mut().for_each(|grid| grid.rest.finish());
         });
     }
@@ -118,7 +118,7 @@ impl Direct {
 impl Lookups for Direct {
     /// No level takes time before the end.
     #[inline]
-    fn pass(&mut self, _: u64) {}
+    fn advance_clock(&mut self, _: u64) {}
 
     #[inline]
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize {
@@ -170,7 +170,7 @@ impl DirectLevel {
     fn new(shape: &Shape) -> DirectLevel {
         let grid = |shape| {
             let rest = Grid::new(shape);
-            DirectGrid { recent: Recent::new(rest.sets, rest.ways), rest }
+            DirectGrid { prefix: MruPrefix::new(rest.sets, rest.ways), rest }
         };
         let fewest = shape.grids.first().map_or(1, |grid| grid.sets);
         DirectLevel {
@@ -184,7 +184,7 @@ impl DirectLevel {
     }
 
     fn change_process(&mut self, to: u32) {
-        self.settle(false);
+        self.commit(false);
         self.process_bits = VALID | u64::from(to) << (VIRTUAL_BITS - self.shape.line_bits);
         for grid in &mut self.grids {
             grid.rest.change_process(to);
@@ -194,12 +194,12 @@ impl DirectLevel {
         }
     }
 
-    /// Recent lines become lines as any others.
-    fn settle(&mut self, loses_flushed: bool) {
+    /// Lines of the prefix become lines as any others.
+    fn commit(&mut self, loses_flushed: bool) {
         if let Some(fewest) = self.grids.first() {
-            fewest.recent.used().iter().for_each(|&set| self.filter[set as usize] = NO_LINE);
+            fewest.prefix.used().iter().for_each(|&set| self.filter[set as usize] = NO_LINE);
         }
-        self.grids.iter_mut().for_each(|grid| grid.settle(loses_flushed));
+        self.grids.iter_mut().for_each(|grid| grid.commit(loses_flushed));
     }
 
     /// Looks up all lines from one address to another, if each is known to be found whatever the sizes are; else does nothing.
@@ -301,13 +301,13 @@ impl DirectGrid {
     #[inline]
     fn look_up(&mut self, key: u64, is_store: bool) -> Found {
         let set = self.rest.set_of(key);
-        if self.recent.is_first(set, key) {
+        if self.prefix.is_first(set, key) {
             return self.first_again(set, is_store);
         }
-        match self.recent.find(set, key) {
+        match self.prefix.find(set, key) {
             Some(depth) => {
-                self.recent.raise(set, depth);
-                let modified = self.recent.first_mut(set);
+                self.prefix.promote(set, depth);
+                let modified = self.prefix.first_mut(set);
                 modified.iter_mut().for_each(|beyond| *beyond = (*beyond).max(depth as u8));
                 if is_store {
                     self.store(set);
@@ -320,7 +320,7 @@ impl DirectGrid {
 
     #[inline]
     fn first_again(&mut self, set: usize, is_store: bool) -> Found {
-        if !is_store || *self.recent.first_mut(set) == [0; VIEWS] {
+        if !is_store || *self.prefix.first_mut(set) == [0; VIEWS] {
             return Found::Unchanged;
         }
         self.store(set);
@@ -330,7 +330,7 @@ impl DirectGrid {
     /// A line that the process did not use since the last switch.
     fn first_use(&mut self, set: usize, key: u64, is_store: bool) -> Found {
         let ways = self.rest.ways;
-        let recent = self.recent.length(set);
+        let prefix = self.prefix.length(set);
         let mut depths = [ways; VIEWS];
         let mut modified = [ways as u8; VIEWS];
         for view in [SHARED, PRIVATE, FLUSHED] {
@@ -338,13 +338,13 @@ impl DirectGrid {
             if stacks.are_empty() {
                 continue;
             }
-            if let Some((depth, beyond)) = stacks.find(set, key, ways - recent) {
+            if let Some((depth, beyond)) = stacks.find(set, key, ways - prefix) {
                 stacks.remove(set, depth);
-                depths[view] = recent + depth;
-                modified[view] = beyond.max((recent + depth) as u8);
+                depths[view] = prefix + depth;
+                modified[view] = beyond.max((prefix + depth) as u8);
             }
         }
-        self.recent.put(set, key, modified);
+        self.prefix.put(set, key, modified);
         if is_store {
             self.store(set);
         }
@@ -353,20 +353,20 @@ impl DirectGrid {
 
     /// The first line of a set is stored to.
     fn store(&mut self, set: usize) {
-        let modified = std::mem::take(self.recent.first_mut(set));
+        let modified = std::mem::take(self.prefix.first_mut(set));
         for (view, beyond) in modified.into_iter().enumerate() {
             self.rest.depths.count_modified(view, beyond);
         }
     }
 
-    fn settle(&mut self, loses_flushed: bool) {
-        for &set in self.recent.used() {
+    fn commit(&mut self, loses_flushed: bool) {
+        for &set in self.prefix.used() {
             let set = set as usize;
             let views: &[usize] = if loses_flushed { &[SHARED, PRIVATE] } else { &[SHARED, PRIVATE, FLUSHED] };
             for &view in views {
-                self.rest.stacks[view].put_first(set, self.recent.lines(set, view));
+                self.rest.stacks[view].put_first(set, self.prefix.lines(set, view));
             }
         }
-        self.recent.clear();
+        self.prefix.clear();
     }
 }

@@ -1,11 +1,11 @@
 //! A family: designs that differ in some levels only, simulated together.
 
 use design::Design;
-use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
+use simulation_result::{ByView, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
 use trace::{BlockRun, Reference};
 
-use crate::attribution::ByPlace;
-use crate::machine::{Kind, Machine, Scene};
+use crate::attribution::{Books, ByPlace};
+use crate::machine::{Kind, Machine, PageChange, RunContext, plain_result};
 
 use super::behind::Behind;
 use super::depths::Depths;
@@ -19,7 +19,7 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 #[derive(Debug)]
 pub(crate) struct Family {
     members: Vec<Member>,
-    guide: Box<Machine>,
+    guide: Box<Machine<Books>>,
     shapes: Vec<Shape>,
     feed: Feed,
     /// The newest row of counters, and whether there may be a newer one.
@@ -80,42 +80,52 @@ impl Family {
         }
     }
 
-    /// All machines in it, for what sweeping has nothing to do with.
-    pub(crate) fn machines(&mut self) -> impl Iterator<Item = &mut Machine> {
-        let front = match &mut self.feed {
-            Feed::Direct(_) => None,
-            Feed::Behind(behind) => Some(behind.front_mut()),
-        };
-        std::iter::once(&mut *self.guide).chain(front)
+    /// The machine of the first member, for what sweeping has nothing to do with.
+    pub(crate) fn guide_mut(&mut self) -> &mut Machine<Books> {
+        &mut self.guide
+    }
+
+    pub(crate) fn skip_no_repeats(&mut self) {
+        self.guide.skip_no_repeats();
+        if let Feed::Behind(behind) = &mut self.feed {
+            behind.front_mut().skip_no_repeats();
+        }
+    }
+
+    pub(crate) fn change_pages(&mut self, change: PageChange) {
+        self.guide.change_pages(change);
+        if let Feed::Behind(behind) = &mut self.feed {
+            behind.front_mut().change_pages(change);
+        }
     }
 
     pub(crate) fn most_processes(&self) -> u64 {
         self.guide.most_processes()
     }
 
-    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], scene: &Scene<'_>) {
+    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
         self.closed = None;
         if self.opened.is_none() {
             self.opened = Some(self.counted().to_vec());
         }
-        self.guide.run(blocks, references, scene);
+        self.guide.run(blocks, references, context);
         match &mut self.feed {
             Feed::Direct(direct) => direct.run(blocks, references),
-            Feed::Behind(behind) => behind.run(blocks, references, scene),
+            Feed::Behind(behind) => behind.run(blocks, references, context),
         }
         self.is_stale = true;
     }
 
-    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, scene: &Scene<'_>) -> [u64; 2] {
+    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
         if self.opened.is_some() && self.closed.is_none() {
             self.closed = Some(self.counted().to_vec());
         }
         match &mut self.feed {
             Feed::Direct(direct) => direct.touch(address, bytes, is_store),
-            Feed::Behind(behind) => behind.touch(address, bytes, is_store, scene),
+            Feed::Behind(behind) => behind.touch(address, bytes, is_store, context),
         }
         self.is_stale = true;
-        self.guide.touch(address, bytes, is_store, scene)
+        self.guide.touch(address, bytes, is_store, context)
     }
 
     pub(crate) fn empty_flushed_view(&mut self) {
@@ -203,22 +213,8 @@ impl Family {
         let results = Results { row: &row, shapes: &self.shapes, feed: &self.feed, guide: &self.members[0] };
         debug_assert_eq!(results.hierarchies(&self.members[0], &guide.hierarchies), guide.hierarchies);
         let counters = |member: &Member| DesignResult {
-            design: member.design.clone(),
-            depth: Depth::Counters,
-            hierarchies: results.hierarchies(member, &guide.hierarchies),
-            origins: Vec::new(),
-            miss_differences: Vec::new(),
-            lost_cycles: None,
-            gained_cycles: None,
-            most_held: Vec::new(),
-            losses: Vec::new(),
-            evictions: Vec::new(),
-            code: Vec::new(),
-            data: Vec::new(),
-            evictors: Vec::new(),
-            kernel_batches: Vec::new(),
-            calls: Vec::new(),
             physical_pages: guide.physical_pages,
+            ..plain_result(member.design.clone(), results.hierarchies(member, &guide.hierarchies))
         };
         let others: Vec<_> = self.members[1..].iter().map(|member| (member.number, counters(member), None)).collect();
         std::iter::once((self.members[0].number, guide, Some(by_place))).chain(others).collect()

@@ -92,7 +92,7 @@ impl Grid {
         if is_store {
             self.depths.count_modified(view, beyond);
         }
-        stacks.raise(set, found.map(|(depth, _)| depth), key, if is_store { 0 } else { beyond });
+        stacks.promote(set, found.map(|(depth, _)| depth), key, if is_store { 0 } else { beyond });
         false
     }
 

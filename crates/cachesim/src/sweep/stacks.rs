@@ -60,7 +60,7 @@ impl Stacks {
 
     /// A line becomes the first; it was at `depth`, or nowhere.
     #[inline]
-    pub(super) fn raise(&mut self, set: usize, depth: Option<usize>, key: u64, modified_beyond: u8) {
+    pub(super) fn promote(&mut self, set: usize, depth: Option<usize>, key: u64, modified_beyond: u8) {
         let start = set * self.ways;
         let passed = match depth {
             Some(depth) => depth,
@@ -147,12 +147,12 @@ mod tests {
     fn the_line_used_last_is_the_first() {
         let mut stacks = Stacks::new(2, 3);
         for key in 1..=4 {
-            stacks.raise(1, None, key, 3);
+            stacks.promote(1, None, key, 3);
         }
         assert_eq!(keys(&stacks, 1), [4, 3, 2], "three ways");
         assert_eq!(stacks.find(1, 2, 3), Some((2, 3)));
         assert_eq!(stacks.find(1, 2, 2), None, "beyond two");
-        stacks.raise(1, Some(2), 2, 1);
+        stacks.promote(1, Some(2), 2, 1);
         assert_eq!(keys(&stacks, 1), [2, 4, 3]);
         stacks.remove(1, 1);
         stacks.put_first(1, [(8, 0), (9, 0)].into_iter());
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn what_is_lost_is_not_found_again() {
         let mut stacks = Stacks::new(1, 2);
-        stacks.raise(0, None, 7, 0);
+        stacks.promote(0, None, 7, 0);
         stacks.clear();
         assert!(stacks.are_empty() && stacks.find(0, 7, 2).is_none());
     }
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn modified_lines_count_from_where_they_are_held() {
         let mut stacks = Stacks::new(1, 4);
-        stacks.raise(0, None, 1, 0);
-        stacks.raise(0, None, 2, 4);
-        stacks.raise(0, None, 3, 2);
+        stacks.promote(0, None, 1, 0);
+        stacks.promote(0, None, 2, 4);
+        stacks.promote(0, None, 3, 2);
         let mut sums = [0; 5];
         stacks.count_modified(&mut sums);
         // 3 is first and modified beyond 2 ways; 2 is not modified; 1 is third.

@@ -2,15 +2,14 @@
 
 use design::Inclusion;
 
-use super::Sent;
 use crate::address::{Address, VALID};
-use crate::attribution::Departure;
+use crate::machine::deferred::DeferredRequest;
+use crate::machine::hierarchies::Hierarchies;
 use crate::machine::line::Line;
-use crate::machine::view_set::ViewSet;
-use crate::machine::views::Views;
+use crate::machine::listener::{Departure, Listener};
 use crate::machine::{PRIVATE, SHARED};
 
-impl Views<'_> {
+impl<L: Listener> Hierarchies<'_, L> {
     /// A line leaves its set for another one.
     pub(super) fn leave_set(&mut self, view: usize, at: usize, key: u64, line: Line) {
         if self.lines(view, at).victims.is_absent() {
@@ -59,20 +58,10 @@ impl Views<'_> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.sent[view].push(Sent { level: at, key, kind: None, is_demand: false });
+            self.listener.deferred(view, DeferredRequest { level: at, key, kind: None, is_demand: false });
             return true;
         }
-        // This is no lookup: the order in which lines were used stays, and so does the list of them.
-        let own = &mut self.levels[at];
-        if let Some(slot) = own.recent.find(set, key) {
-            own.recent.modify(slot, ViewSet::of(view, true));
-            return true;
-        }
-        if let Some(slot) = own.find_below(view, set, key) {
-            own.views[view].modify(slot);
-            return true;
-        }
-        own.views[view].victims.get_mut(key).map(|line| line.is_modified = true).is_some()
+        self.levels[at].modify(view, set, key)
     }
 
     /// A line goes to an exclusive level.
@@ -85,7 +74,7 @@ impl Views<'_> {
             }
             return;
         }
-        line.arrival.turn = self.ledger.arrival().turn;
+        line.requester.turn = self.lookup.requester.turn;
         self.insert(view, at, set, key, &line);
     }
 
@@ -123,8 +112,8 @@ impl Views<'_> {
         let (first, step) = level.candidate_sets(address);
         let mut is_modified = false;
         for set in (first..level.sets).step_by(step) {
-            if self.levels[at].recent.find(set, key).is_some() {
-                self.levels[at].part(set);
+            if self.levels[at].common_lines.find(set, key).is_some() {
+                self.levels[at].split(set);
             }
             while let Some(slot) = self.levels[at].find_below(view, set, key) {
                 is_modified |= self.remove(view, at, set, slot, how).is_some_and(|line| line.is_modified);
@@ -141,23 +130,23 @@ impl Views<'_> {
         let level = self.plan_of(at);
         // A list stays as it is: the line is not in it. Of other levels, it may be the latest.
         if !level.has_common_top() {
-            self.levels[at].part(set);
+            self.levels[at].split(set);
         }
         let (key, line) = self.lines(view, at).take(level, slot)?;
         if view == SHARED {
-            self.note_left(at, set, key, line.arrival, how);
+            self.left(at, set, key, line.requester, how);
         }
         if view == PRIVATE {
-            self.note_let_go(at, set, key);
+            self.let_go(at, set, key);
         }
         Some(line)
     }
 
     /// Every line leaves a level, its victim cache and stream buffers.
     pub(in crate::machine) fn flush(&mut self, view: usize, at: usize) {
-        self.clocks.delay = 0;
+        self.clocks.delays[view] = 0;
         let level = self.plan_of(at);
-        self.levels[at].part_all();
+        self.levels[at].split_all();
         let slots = self.lines(view, at).take_touched();
         for &slot in &slots {
             let slot = slot as usize;
@@ -166,7 +155,7 @@ impl Views<'_> {
             lines.order.restart(set);
             if let Some((key, line)) = lines.take(level, slot) {
                 if view == SHARED {
-                    self.note_left(at, set, key, line.arrival, Departure::Flushed);
+                    self.left(at, set, key, line.requester, Departure::Flushed);
                 }
                 self.flush_line(view, at, line);
             }

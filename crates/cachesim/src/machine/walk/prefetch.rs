@@ -2,12 +2,13 @@
 
 use super::{Answer, Request};
 use crate::address::Address;
-use crate::machine::aside::Prefetched;
+use crate::machine::buffers::Prefetched;
+use crate::machine::hierarchies::Hierarchies;
 use crate::machine::line::Line;
+use crate::machine::listener::Listener;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
-use crate::machine::views::Views;
 
-impl Views<'_> {
+impl<L: Listener> Hierarchies<'_, L> {
     /// What follows a fill.
     pub(super) fn prefetch_behind(&mut self, request: Request<'_>, key: u64) {
         if !self.lines(request.view, request.at).streams.is_absent() {
@@ -62,16 +63,16 @@ impl Views<'_> {
             return;
         }
         let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
-        let line = Line { address, is_modified, arrival: self.ledger.arrival() };
+        let line = Line { address, is_modified, requester: self.lookup.requester };
         self.insert(view, at, set, key, &line);
     }
 
     fn prefetch(&mut self, request: Request<'_>) -> Answer {
         self.lines(request.view, request.at).counts.prefetches += 1;
         let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
-        let delay = self.clocks.delay;
+        let delay = self.clocks.delays[request.view];
         let answer = self.fetch_from_next(Request { is_demand: false, ..request }, kind);
-        self.clocks.delay = delay;
+        self.clocks.delays[request.view] = delay;
         answer
     }
 }

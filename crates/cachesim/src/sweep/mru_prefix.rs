@@ -8,7 +8,7 @@ use super::VIEWS;
 pub(super) type Modified = [u8; VIEWS];
 
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(super) struct MruPrefix {
     ways: usize,
     /// The first key of an empty set is 0.
     keys: Vec<u64>,
@@ -18,9 +18,9 @@ pub(super) struct Recent {
     used: Vec<u32>,
 }
 
-impl Recent {
-    pub(super) fn new(sets: usize, ways: usize) -> Recent {
-        Recent {
+impl MruPrefix {
+    pub(super) fn new(sets: usize, ways: usize) -> MruPrefix {
+        MruPrefix {
             ways,
             keys: vec![0; sets * ways],
             modified_beyond: vec![[0; VIEWS]; sets * ways],
@@ -53,7 +53,7 @@ impl Recent {
 
     /// A line becomes the first; it was at `depth`.
     #[inline]
-    pub(super) fn raise(&mut self, set: usize, depth: usize) {
+    pub(super) fn promote(&mut self, set: usize, depth: usize) {
         let start = set * self.ways;
         self.keys[start..=start + depth].rotate_right(1);
         self.modified_beyond[start..=start + depth].rotate_right(1);

@@ -39,7 +39,7 @@ pub(crate) struct Change {
 
 /// The state of the trace.
 #[derive(Debug, Default)]
-pub(crate) struct World {
+pub(crate) struct ProcessTable {
     processes: Vec<Process>,
     numbers: HashMap<ProcessId, u32>,
     programs: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) struct World {
     segments: u32,
 }
 
-impl World {
+impl ProcessTable {
     /// The running process; process 0 where nobody was switched to.
     pub(crate) fn running(&mut self) -> u32 {
         match self.running {

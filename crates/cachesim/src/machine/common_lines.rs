@@ -5,7 +5,7 @@
 //! here, with all that is to be known of them and the slots that they take in each view. A line of the list is found by every
 //! view, and only the list changes. Where it is as long as a set has ways, a line that is not in it is missed by every view and
 //! takes the place of the same line in all. Before one view is looked up by itself, the list of that set
-//! [is handed](Recent::take_all) to all three, which know nothing of it until then.
+//! [is handed](CommonLines::take_all) to all three, which know nothing of it until then.
 //!
 //! Where there is no such top (another replacement policy, or lines that come in without a lookup), only the line of a set
 //! that was looked up last is remembered: to look it up once more changes nothing.
@@ -15,11 +15,11 @@
 
 use super::VIEWS;
 use super::lines::way_of;
+use super::listener::Requester;
 use super::plan::LevelPlan;
 use super::replacement::least;
 use super::view_set::ViewSet;
 use crate::address::VIRTUAL_MASK;
-use crate::attribution::Arrival;
 
 /// Set in a hint where a store to the line changes nothing.
 const STORED: u64 = 1;
@@ -38,12 +38,12 @@ pub(super) struct CommonLine {
     pub(super) key: u64,
     pub(super) modified: ViewSet,
     /// In the shared view.
-    pub(super) arrival: Arrival,
+    pub(super) requester: Requester,
 }
 
 /// What all views used last in one level.
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(super) struct CommonLines {
     /// Slots of a set.
     ways: usize,
     /// Whether there is a list, and not the latest line alone.
@@ -53,7 +53,7 @@ pub(super) struct Recent {
     /// By slot. The first four are empty where there is no list.
     keys: Vec<u64>,
     modified: Vec<ViewSet>,
-    arrivals: Vec<Arrival>,
+    requesters: Vec<Requester>,
     in_views: Vec<Slots>,
     /// When the line was used last.
     stamps: Vec<u64>,
@@ -73,8 +73,8 @@ pub(super) struct Recent {
     order: Vec<u32>,
 }
 
-impl Recent {
-    pub(super) fn new(plan: &LevelPlan) -> Recent {
+impl CommonLines {
+    pub(super) fn new(plan: &LevelPlan) -> CommonLines {
         let is_list = plan.has_common_top();
         let is_first = plan.is_first.contains(&true);
         let (sets, ways) = match (is_list, is_first) {
@@ -88,13 +88,13 @@ impl Recent {
         let is_direct = ways == 1 && sets.is_power_of_two() && !plan.has_physical_index;
         let kept = if is_list { slots } else { 0 };
         let hinted = if is_first { slots } else { 0 };
-        Recent {
+        CommonLines {
             ways,
             is_list,
             lengths: vec![0; sets],
             keys: vec![0; kept],
             modified: vec![ViewSet::NONE; kept],
-            arrivals: vec![Arrival::default(); kept],
+            requesters: vec![Requester::default(); kept],
             in_views: vec![Slots::default(); kept],
             stamps: vec![0; slots],
             now: 0,
@@ -224,14 +224,14 @@ impl Recent {
 
     #[inline]
     fn at(&self, slot: usize) -> CommonLine {
-        CommonLine { key: self.keys[slot], modified: self.modified[slot], arrival: self.arrivals[slot] }
+        CommonLine { key: self.keys[slot], modified: self.modified[slot], requester: self.requesters[slot] }
     }
 
     #[inline]
     fn fill(&mut self, slot: usize, held: CommonLine) {
         self.keys[slot] = held.key;
         self.modified[slot] = held.modified;
-        self.arrivals[slot] = held.arrival;
+        self.requesters[slot] = held.requester;
         if let Some(hint) = self.hints.get_mut(slot) {
             *hint = 0;
         }
@@ -335,7 +335,7 @@ impl WayPredictor<'_> {
         }
     }
 
-    /// See [`Recent::finds`].
+    /// See [`CommonLines::finds`].
     #[inline(always)]
     pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
         let guess = self.guess(line);

@@ -1,0 +1,83 @@
+//! Who evicts whom.
+
+use std::collections::HashMap;
+
+use simulation_result::{DesignResult, Eviction};
+
+use super::{column, names};
+use crate::address::KERNEL;
+use crate::machine::{Departure, Levels, Listener, Lookup, NOBODY, Requester};
+
+/// Lines by level, evictor and victim.
+#[derive(Debug)]
+pub(crate) struct Evictions {
+    running: u32,
+    pairs: HashMap<(u32, u32, u32), u64>,
+    /// Evictions of the running process, and of the kernel meanwhile, that are not in `pairs` yet, by cache and [`column`] of the
+    /// victim.
+    fresh: Vec<Vec<[u32; 2]>>,
+    fresh_victims: Vec<(u32, u32)>,
+}
+
+impl Evictions {
+    fn flush(&mut self) {
+        for (level, victim) in self.fresh_victims.drain(..) {
+            let lines = std::mem::take(&mut self.fresh[level as usize][column(victim)]);
+            for (evictor, lines) in [self.running, KERNEL].into_iter().zip(lines).filter(|(_, lines)| *lines > 0) {
+                *self.pairs.entry((level, evictor, victim)).or_default() += u64::from(lines);
+            }
+        }
+    }
+}
+
+impl Listener for Evictions {
+    fn of(levels: Levels) -> Evictions {
+        Evictions {
+            running: NOBODY,
+            pairs: HashMap::new(),
+            fresh: vec![Vec::new(); levels.caches],
+            fresh_victims: Vec::new(),
+        }
+    }
+
+    fn switched_out(&mut self, _: Requester) {
+        self.flush();
+    }
+
+    fn switched_in(&mut self, process: u32) {
+        self.running = process;
+        let columns = process as usize + 2;
+        self.fresh.iter_mut().filter(|lines| lines.len() < columns).for_each(|lines| lines.resize(columns, [0; 2]));
+    }
+
+    #[inline]
+    fn left(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure) {
+        let Some(fresh) = self.fresh.get_mut(level).filter(|_| how.is_eviction()) else { return };
+        let victim = line.owner();
+        let lines = &mut fresh[column(victim)];
+        if *lines == [0; 2] {
+            self.fresh_victims.push((level as u32, victim));
+        }
+        let lines = &mut lines[usize::from(lookup.requester.is_kernel())];
+        *lines += 1;
+        if *lines == u32::MAX {
+            self.flush();
+        }
+    }
+
+    /// Pairs that occur, by level, evictor, victim, the kernel last.
+    fn report(&mut self, result: &mut DesignResult) {
+        self.flush();
+        let levels: Vec<String> = names(result).collect();
+        let mut pairs: Vec<_> = self.pairs.iter().collect();
+        pairs.sort_unstable();
+        let process = |owner: u32| (owner != KERNEL).then_some(owner);
+        let row = |(&(level, evictor, victim), &lines): (&(u32, u32, u32), &u64)| Eviction {
+            level: levels[level as usize].clone(),
+            evictor: process(evictor),
+            victim: process(victim),
+            lines,
+        };
+        result.evictions = pairs.into_iter().map(row).collect();
+    }
+}

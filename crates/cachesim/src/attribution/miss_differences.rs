@@ -1,0 +1,66 @@
+//! Lookups of the program that miss in the shared and not in the private hierarchy, and the other way round.
+
+use simulation_result::{DesignResult, MissDifference};
+
+use super::names;
+use crate::machine::{Levels, Listener, Lookup, Took, ViewSet};
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Differences {
+    lost: u64,
+    gained: u64,
+    /// Of those gained, what the process asked for the first time.
+    first_touches: u64,
+}
+
+/// By level.
+#[derive(Debug)]
+pub(crate) struct MissDifferences {
+    levels: Vec<Differences>,
+    /// The reference under way has gained something by a first touch.
+    is_first_touch: bool,
+}
+
+impl MissDifferences {
+    fn count(&mut self, level: usize, is_lost: bool, is_first_touch: bool) {
+        let level = &mut self.levels[level];
+        level.lost += u64::from(is_lost);
+        level.gained += u64::from(!is_lost);
+        level.first_touches += u64::from(!is_lost && is_first_touch);
+    }
+}
+
+impl Listener for MissDifferences {
+    const COMPARES: bool = true;
+
+    fn of(levels: Levels) -> MissDifferences {
+        MissDifferences { levels: vec![Differences::default(); levels.all], is_first_touch: false }
+    }
+
+    #[inline]
+    fn took(&mut self, _: &Lookup<'_>, took: &Took) {
+        self.is_first_touch |= took.is_first_touch();
+        for (level, is_lost) in took.differences() {
+            self.count(level, is_lost, took.is_first_touch());
+        }
+    }
+
+    #[inline]
+    fn reference_missed(&mut self, level: usize, missed: ViewSet) {
+        let is_first_touch = std::mem::take(&mut self.is_first_touch);
+        if let Some(is_lost) = missed.of_shared_alone() {
+            self.count(level, is_lost, is_first_touch);
+        }
+    }
+
+    fn report(&mut self, result: &mut DesignResult) {
+        let named = names(result).zip(&self.levels);
+        let differences = named.map(|(level, of)| MissDifference {
+            level,
+            lost: of.lost,
+            gained: of.gained,
+            first_touches: of.first_touches,
+        });
+        result.miss_differences = differences.collect();
+    }
+}

@@ -1,0 +1,136 @@
+//! What processes have in the shared levels, and lose there while they are away.
+
+use simulation_result::{DesignResult, WorkingSetLoss};
+
+use super::{column, names};
+use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester};
+
+/// A process that left the CPU for another.
+#[derive(Clone, Debug)]
+struct Absence {
+    /// The last turn that it ran in.
+    turn: u32,
+    is_over: bool,
+    /// By cache: lines when it left, and those of them that have left since.
+    resident: Vec<u32>,
+    lost: Vec<u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    /// Lines held now, and the most at any time.
+    held: u64,
+    most_held: u64,
+    returns: u64,
+    resident: u64,
+    lost: u64,
+    restored: u64,
+}
+
+/// Of all levels and processes.
+#[derive(Debug)]
+pub(crate) struct WorkingSets {
+    sums: Vec<Sums>,
+    absences: Vec<Option<Absence>>,
+    /// By cache and [`column`] of an owner: lines that it has.
+    residents: Vec<Vec<u32>>,
+}
+
+impl WorkingSets {
+    #[inline]
+    fn lose(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester) {
+        if line.owner() != lookup.requester.process()
+            && let Some(Some(absence)) = self.absences.get_mut(line.owner() as usize)
+            && !absence.is_over
+            && line.turn <= absence.turn
+        {
+            absence.lost[level] += 1;
+        }
+    }
+}
+
+impl Listener for WorkingSets {
+    const COMPARES: bool = true;
+
+    fn of(levels: Levels) -> WorkingSets {
+        WorkingSets {
+            sums: vec![Sums::default(); levels.all],
+            absences: Vec::new(),
+            residents: vec![Vec::new(); levels.caches],
+        }
+    }
+
+    fn switched_out(&mut self, requester: Requester) {
+        let process = requester.process();
+        let resident: Vec<u32> = self.residents.iter().map(|counts| counts[column(process)]).collect();
+        let lost = vec![0; resident.len()];
+        self.absences[process as usize] = Some(Absence { turn: requester.turn, is_over: false, resident, lost });
+    }
+
+    fn switched_in(&mut self, process: u32) {
+        let processes = process as usize + 1;
+        if self.absences.len() < processes {
+            self.absences.resize(processes, None);
+            self.residents.iter_mut().for_each(|counts| counts.resize(processes + 1, 0));
+        }
+        let Some(absence) = &mut self.absences[process as usize] else { return };
+        absence.is_over = true;
+        for ((sums, resident), lost) in self.sums.iter_mut().zip(&absence.resident).zip(&absence.lost) {
+            sums.returns += 1;
+            sums.resident += u64::from(*resident);
+            sums.lost += u64::from(*lost);
+        }
+    }
+
+    #[inline]
+    fn filled(&mut self, lookup: &Lookup<'_>, level: usize, origin: Origin, turn: u32) {
+        if matches!(origin, Origin::Flushed | Origin::ByOthers | Origin::ByKernel)
+            && let Some(Some(absence)) = self.absences.get(lookup.requester.process() as usize)
+        {
+            self.sums[level].restored += u64::from(turn > absence.turn);
+        }
+    }
+
+    #[inline]
+    fn came(&mut self, level: usize, line: Requester) {
+        let sums = &mut self.sums[level];
+        sums.held += 1;
+        sums.most_held = sums.most_held.max(sums.held);
+        if let Some(residents) = self.residents.get_mut(level) {
+            residents[column(line.owner())] += 1;
+        }
+    }
+
+    #[inline]
+    fn left(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester, _: Departure) {
+        self.sums[level].held -= 1;
+        if let Some(residents) = self.residents.get_mut(level) {
+            residents[column(line.owner())] -= 1;
+            self.lose(lookup, level, line);
+        }
+    }
+
+    #[inline]
+    fn exchanged(&mut self, lookup: &Lookup<'_>, level: usize, left: Requester, came: Requester) {
+        if left.owner() != came.owner()
+            && let Some(residents) = self.residents.get_mut(level)
+        {
+            residents[column(left.owner())] -= 1;
+            residents[column(came.owner())] += 1;
+            self.lose(lookup, level, left);
+        }
+    }
+
+    fn report(&mut self, result: &mut DesignResult) {
+        let named = names(result).zip(&self.sums).take(self.residents.len());
+        let losses = named.map(|(level, sums)| WorkingSetLoss {
+            level,
+            returns: sums.returns,
+            resident_at_departure: sums.resident,
+            lost: sums.lost,
+            restored: sums.restored,
+        });
+        result.losses = losses.collect();
+        result.most_held = self.sums.iter().map(|sums| sums.most_held).collect();
+    }
+}

@@ -1,0 +1,132 @@
+//! How a lookup in the shared hierarchy differs from that in the private one, and whose doing that is.
+
+use super::hierarchies::Hierarchies;
+use super::listener::{Gain, Listener, Origin, Requester, Took};
+use super::view_set::ViewSet;
+use super::{PRIVATE, SHARED};
+use crate::address::Address;
+
+/// A line that the shared view found in a level, and that the private one did not hold there.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    line: Requester,
+    /// The private level has had it since it came into the shared one.
+    was_let_go: bool,
+}
+
+/// What is known of the lookup of the program under way.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// What the first fill of a line that the private view holds says.
+    lost_to: Origin,
+    found: Option<Found>,
+    /// The private view has asked memory in it for what it had never asked for.
+    is_asked_first: bool,
+    /// Levels that it missed in, a bit each: in the shared and the private view. A design has up to 64 caches and as many TLBs.
+    missed: [u128; 2],
+}
+
+impl<L: Listener> Hierarchies<'_, L> {
+    #[inline]
+    pub(super) fn begin_lookup(&mut self, address: u64, is_code: bool) {
+        self.lookup.address = address;
+        self.lookup.is_code = is_code;
+        self.lookup.requester = self.lookup.requester.asking_for(address);
+        if L::COMPARES {
+            let Comparison { lost_to, found, is_asked_first, missed } = &mut self.comparison;
+            (*lost_to, *found, *is_asked_first, *missed) = (Origin::Intrinsic, None, false, [0; 2]);
+        }
+    }
+
+    /// A lookup is over, before which the views differed by so much.
+    #[inline]
+    pub(super) fn end_lookup(&mut self, before: u64) {
+        let longer = self.clocks.difference().wrapping_sub(before) as i64;
+        let [shared, private] = self.comparison.missed;
+        if L::COMPARES && (longer != 0 || shared != private) {
+            self.took(longer);
+        }
+    }
+
+    #[inline(never)]
+    fn took(&mut self, longer: i64) {
+        let Comparison { lost_to, missed, .. } = self.comparison;
+        let took = Took { longer, lost_to, gain: if longer < 0 { self.gain() } else { Gain::State }, missed };
+        if longer != 0 {
+            self.clocks.count(&took);
+        }
+        self.listener.took(&self.lookup, &took);
+    }
+
+    fn gain(&self) -> Gain {
+        match self.comparison.found {
+            Some(found) if self.is_of_another(found.line) => match found.was_let_go {
+                _ if self.comparison.is_asked_first => Gain::FirstTouch,
+                true => Gain::State,
+                false => Gain::FromOthers,
+            },
+            _ => Gain::State,
+        }
+    }
+
+    pub(super) fn is_of_another(&self, line: Requester) -> bool {
+        line.process() != self.lookup.requester.process()
+    }
+
+    /// A lookup misses in a level behind another one.
+    #[inline]
+    pub(super) fn compare_misses(&mut self, at: usize, missed: ViewSet) {
+        if L::COMPARES {
+            self.comparison.missed[SHARED] |= u128::from(missed.has(SHARED)) << at;
+            self.comparison.missed[PRIVATE] |= u128::from(missed.has(PRIVATE)) << at;
+        }
+    }
+
+    /// A line is brought into the shared level on demand, before it comes in; `note` is that on the private copy, where there is one.
+    #[inline]
+    pub(super) fn filled(&mut self, at: usize, note: Option<u64>) {
+        let (origin, turn) = note.map_or((Origin::Intrinsic, 0), Origin::of_note);
+        let origin = match origin {
+            Origin::Aged if !self.plan.levels[at].keeps_order => Origin::State,
+            _ => origin,
+        };
+        if self.comparison.lost_to == Origin::Intrinsic {
+            self.comparison.lost_to = origin;
+        }
+        self.listener.filled(&self.lookup, at, origin, turn);
+    }
+
+    /// The shared view finds a line on demand, before the private view looks it up.
+    pub(super) fn found_in_shared(&mut self, at: usize, set: usize, key: u64, slot: usize) {
+        let own = &self.levels[at];
+        if L::COMPARES && self.plan.levels[at].has_physical_tag && own.find_below(PRIVATE, set, key).is_none() {
+            let line = own.views[SHARED].requester(slot);
+            let was_let_go = self.history.has_let_go(at, key, line.turn);
+            self.comparison.found = Some(Found { line, was_let_go });
+        }
+    }
+
+    /// The private view asks memory.
+    #[inline]
+    pub(super) fn ask_memory(&mut self, at: usize, address: &Address, is_demand: bool) {
+        let level = &self.plan.levels[at];
+        if L::COMPARES && self.plan.finds_lines_of_others && !level.is_tlb {
+            let is_new = self.history.ask_memory(at, level.key(address));
+            self.comparison.is_asked_first |= is_new && is_demand;
+        }
+    }
+
+    /// A line leaves the private level; if the shared one still has it from another process, that is why they differ.
+    pub(super) fn let_go(&mut self, at: usize, set: usize, key: u64) {
+        let level = &self.plan.levels[at];
+        let may_be_shared = |physical| self.frames.as_ref().is_none_or(|frames| frames.may_be_shared(physical));
+        if !L::COMPARES || !level.has_physical_tag || !may_be_shared(level.address_of(key).physical) {
+            return;
+        }
+        let Some(slot) = self.levels[at].views[SHARED].find(set, key) else { return };
+        let line = self.levels[at].views[SHARED].requester(slot);
+        if self.is_of_another(line) {
+            self.history.let_go(at, key, line.turn);
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! The three views of a design while one process runs: lookups in all of them at once.
+//!
+//! Where the lines that all views used last are known, one step stands for all three; else each view is
+//! [walked by itself](super::walk).
+
+use super::clocks::Clocks;
+use super::common_lines::CommonLine;
+use super::comparison::Comparison;
+use super::history::History;
+use super::level::{Level, Promoted};
+use super::line::Line;
+use super::listener::{Departure, Listener, Lookup};
+use super::plan::{Kind, Plan, path_of};
+use super::privates::Privates;
+use super::view_set::ViewSet;
+use super::walk::Request;
+use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
+use crate::address::Address;
+use crate::frames::Frames;
+
+/// A request of all views as it stands before one level.
+#[derive(Clone, Copy)]
+struct RequestOfAll<'r> {
+    at: usize,
+    kind: Kind,
+    address: &'r Address,
+    /// A demand request: somebody waits for it.
+    is_demand: bool,
+}
+
+impl<'r> RequestOfAll<'r> {
+    fn of(self, view: usize) -> Request<'r> {
+        let RequestOfAll { at, kind, address, is_demand } = self;
+        Request { view, at, kind, address, is_demand }
+    }
+}
+
+/// All levels of a design, who runs, and who is told.
+pub(super) struct Hierarchies<'a, L> {
+    pub(super) plan: &'a Plan,
+    pub(super) levels: &'a mut [Level],
+    pub(super) clocks: &'a mut Clocks,
+    /// Private hierarchies of the other processes.
+    pub(super) others: &'a mut Privates,
+    /// What the running process has had.
+    pub(super) history: &'a mut History,
+    pub(super) frames: Option<&'a mut Frames>,
+    pub(super) listener: &'a mut L,
+    /// The lookup of the program under way.
+    pub(super) lookup: Lookup<'a>,
+    pub(super) comparison: Comparison,
+}
+
+/// What a request of all views comes back with. Cycles that nobody waits for are added to [`Clocks::delays`].
+#[derive(Clone, Copy)]
+struct Outcome {
+    missed: ViewSet,
+    /// Modified state that comes with a line taken out of an exclusive level.
+    modified: ViewSet,
+    /// Where the line is in the list of those used last; no slot, where it need not be in it.
+    slot: usize,
+}
+
+impl Outcome {
+    const NOTHING: Outcome = Outcome { missed: ViewSet::NONE, modified: ViewSet::NONE, slot: usize::MAX };
+}
+
+impl<L: Listener> Hierarchies<'_, L> {
+    /// A lookup of the program at a first level, of an address in a line or page that starts there. That is the one used last in its set
+    /// from here on.
+    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64, line_start: u64) -> ViewSet {
+        let level = &self.plan.levels[at];
+        let is_store = kind == Kind::Store && !level.is_tlb;
+        let line = self.levels[at].common_lines.line_of(line_start);
+        if !(is_store && level.is_write_through) && self.levels[at].common_lines.finds(line, is_store) {
+            self.spend_all(at, level.hit_cycles, true);
+            return ViewSet::NONE;
+        }
+        let target = self.translated(line_start, is_store, at);
+        self.begin_lookup(address, kind == Kind::Fetch);
+        self.look_up_translated(RequestOfAll { at, kind, address: &target, is_demand: true })
+    }
+
+    /// A store to a first level that writes through: where all views are known to find it, it is done with.
+    #[inline]
+    pub(super) fn writes_through(&mut self, at: usize, first: u64, last: u64) -> bool {
+        let level = &self.plan.levels[at];
+        let common_lines = &mut self.levels[at].common_lines;
+        let line = common_lines.line_of(first);
+        // With frames its page may get another one, and its line be another one then.
+        if line != common_lines.line_of(last)
+            || self.frames.is_some()
+            || !level.has_common_top()
+            || !common_lines.finds(line, false)
+        {
+            return false;
+        }
+        let address = Address { process: self.lookup.context.process, virtual_address: first, physical: 0 };
+        let before = self.clocks.difference();
+        self.begin_lookup(first, false);
+        self.spend_all(at, level.hit_cycles, true);
+        self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
+        self.end_lookup(before);
+        true
+    }
+
+    fn look_up_translated(&mut self, request: RequestOfAll<'_>) -> ViewSet {
+        let RequestOfAll { at, kind, address, .. } = request;
+        let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
+        let before = self.clocks.difference();
+        let outcome = self.look_up_in_all(request);
+        self.hint(at, is_store, address, outcome);
+        self.end_lookup(before);
+        outcome.missed
+    }
+
+    /// What is known of the line after a lookup.
+    fn hint(&mut self, at: usize, is_store: bool, address: &Address, outcome: Outcome) {
+        if !self.plan.skips_repeats {
+            return;
+        }
+        let Outcome { missed, slot, .. } = outcome;
+        let level = &self.plan.levels[at];
+        let (set, key) = (level.set(address), level.key(address));
+        let is_stored = is_store && !level.is_write_through;
+        let own = &mut self.levels[at];
+        let line = own.common_lines.line_of(address.virtual_address);
+        if level.has_common_top() {
+            if own.common_lines.has(set, slot, key) {
+                own.common_lines.hint(slot, line, is_stored);
+            }
+        } else if level.may_skip_repeat(missed == ViewSet::NONE) {
+            // A level behind may have taken it away again, and a store may have brought nothing in.
+            if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
+                own.common_lines.hint_latest(set, line, is_stored);
+            }
+        }
+    }
+
+    fn translated(&mut self, address: u64, is_store: bool, at: usize) -> Address {
+        let target = Address { process: self.lookup.context.process, virtual_address: address, physical: 0 };
+        let Some(frames) = self.frames.as_mut().filter(|_| !self.plan.levels[at].is_tlb) else { return target };
+        let physical = frames.translate(target.process, address, is_store, self.lookup.context.mappings);
+        if frames.take_moved() {
+            self.levels.iter_mut().for_each(|level| level.common_lines.forget_hints());
+        }
+        Address { physical, ..target }
+    }
+
+    /// A request of all views takes its time in a level.
+    #[inline]
+    pub(super) fn spend_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
+        if is_demand {
+            self.clocks.common += cycles;
+            self.levels[at].common.cycles += cycles;
+        } else {
+            self.clocks.delays.iter_mut().for_each(|delay| *delay += cycles);
+        }
+    }
+
+    #[inline]
+    fn look_up_in_all(&mut self, request: RequestOfAll<'_>) -> Outcome {
+        if self.plan.levels[request.at].has_common_top() { self.look_up_top(request) } else { self.each_alone(request) }
+    }
+
+    /// Each view by itself, from this level on.
+    #[inline(never)]
+    fn each_alone(&mut self, request: RequestOfAll<'_>) -> Outcome {
+        let mut outcome = Outcome::NOTHING;
+        if request.is_demand {
+            self.clocks.delays = [0; VIEWS];
+        }
+        for view in [SHARED, PRIVATE, FLUSHED] {
+            let answer = self.look_up_alone(request.of(view));
+            outcome.missed = outcome.missed.and(ViewSet::of(view, answer.is_miss));
+            outcome.modified = outcome.modified.and(ViewSet::of(view, answer.is_modified));
+        }
+        outcome
+    }
+
+    /// The same request of all views at the next level, which counts it. Gives in which the line was modified there.
+    #[inline]
+    fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) -> ViewSet {
+        let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else {
+            self.ask_memory(request.at, request.address, request.is_demand);
+            return ViewSet::NONE;
+        };
+        self.levels[next].common.accesses[kind as usize] += 1;
+        let Outcome { missed, modified, .. } = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
+        if missed != ViewSet::NONE {
+            self.levels[next].count_misses(kind as usize, missed);
+            self.compare_misses(next, missed);
+        }
+        modified
+    }
+
+    /// A lookup in a level whose lines used last are the same in all views, and stay so.
+    fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Outcome {
+        let RequestOfAll { at, kind, address, is_demand } = request;
+        let level = &self.plan.levels[at];
+        let (set, key) = (level.set(address), level.key(address));
+        let is_store = kind == Kind::Store && !level.is_tlb;
+        let own = &mut self.levels[at];
+        let outcome = if let Some(slot) = own.common_lines.find(set, key) {
+            own.common_lines.use_now(slot);
+            self.spend_all(at, level.hit_cycles, is_demand);
+            Outcome { slot, ..Outcome::NOTHING }
+        } else {
+            let found = [SHARED, PRIVATE, FLUSHED].map(|view| own.find_below(view, set, key));
+            let found_in = |view: usize| ViewSet::of(view, found[view].is_some());
+            let holds = found_in(SHARED).and(found_in(PRIVATE)).and(found_in(FLUSHED));
+            if is_store && holds != ViewSet::ALL && (!level.allocates || level.is_write_through) {
+                return self.store_around(request, holds);
+            }
+            let copy = found[PRIVATE].map(|slot| own.views[PRIVATE].note(slot));
+            if let (Some(slot), None, true) = (found[SHARED], found[PRIVATE], is_demand) {
+                self.found_in_shared(at, set, key, slot);
+            }
+            let modified = self.answer(request, holds.others(), if is_store { Kind::Load } else { kind });
+            if L::COMPARES && !holds.has(SHARED) {
+                self.filled(at, copy);
+            }
+            let slot = self.promote(at, set, key, modified, holds);
+            Outcome { missed: holds.others(), slot, ..Outcome::NOTHING }
+        };
+        if is_store && level.is_write_through {
+            self.go_on_from_all(request);
+        } else if is_store {
+            self.levels[at].common_lines.modify(outcome.slot, ViewSet::ALL);
+        }
+        outcome
+    }
+
+    /// The time that each view takes, and what it asks the next level for; the line does not come in yet. Gives in which views it was
+    /// modified there.
+    fn answer(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) -> ViewSet {
+        let RequestOfAll { at, is_demand, .. } = request;
+        let level = &self.plan.levels[at];
+        if missed == ViewSet::ALL {
+            self.spend_all(at, level.miss_cycles, is_demand);
+            self.levels[at].common.fills += 1;
+            return self.ask_next_of_all(request, kind);
+        }
+        let mut modified = ViewSet::NONE;
+        if missed == ViewSet::NONE {
+            self.spend_all(at, level.hit_cycles, is_demand);
+            return modified;
+        }
+        for view in [SHARED, PRIVATE, FLUSHED] {
+            if missed.has(view) {
+                self.spend(request.of(view), level.miss_cycles);
+                self.lines(view, at).counts.fills += 1;
+                let below = self.ask_next(request.of(view), kind);
+                modified = modified.and(ViewSet::of(view, below.is_modified));
+            } else {
+                self.spend(request.of(view), level.hit_cycles);
+            }
+        }
+        modified
+    }
+
+    /// A line comes on top in every view, and into the set in those that do not hold it. Gives its slot.
+    fn promote(&mut self, at: usize, set: usize, key: u64, modified: ViewSet, holds: ViewSet) -> usize {
+        let line = CommonLine { key, modified, requester: self.lookup.requester };
+        if self.levels[at].common_lines.is_full(set) {
+            return self.replace_oldest(at, set, line);
+        }
+        let Promoted { slot, requester, leaving } = self.levels[at].promote(&self.plan.levels[at], set, line, holds);
+        if let Some((old, line)) = leaving[SHARED] {
+            self.left(at, set, old, line.requester, Departure::Replaced);
+        }
+        if !holds.has(SHARED) {
+            self.came(at, set, key, requester);
+        }
+        if let Some((old, _)) = leaving[PRIVATE] {
+            self.let_go(at, set, old);
+        }
+        for (view, leaving) in leaving.into_iter().enumerate() {
+            if let Some((_, line)) = leaving {
+                self.leave_level(view, at, line);
+            }
+        }
+        slot
+    }
+
+    /// The same where every view holds the lines of a full list: one leaves all of them.
+    fn replace_oldest(&mut self, at: usize, set: usize, line: CommonLine) -> usize {
+        let level = &self.plan.levels[at];
+        let (slot, old) = self.levels[at].common_lines.replace_oldest(set, line);
+        self.exchanged(at, set, [old.key, line.key], [old.requester, line.requester]);
+        if old.modified != ViewSet::NONE || level.is_left_with_effects {
+            let line = Line { address: level.address_of(old.key), is_modified: false, requester: old.requester };
+            for view in [SHARED, PRIVATE, FLUSHED] {
+                self.leave_level(view, at, Line { is_modified: old.modified.has(view), ..line });
+            }
+        }
+        slot
+    }
+
+    /// A store to a line that not all views hold, in a level that brings none in for it, or that asks the next level twice.
+    fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Outcome {
+        // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
+        if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
+            return self.each_alone(request);
+        }
+        if self.plan.levels[request.at].is_write_through {
+            self.go_on_from_all(request);
+        } else {
+            self.ask_next_of_all(request, Kind::Store);
+        }
+        Outcome { missed: ViewSet::ALL, ..Outcome::NOTHING }
+    }
+
+    /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
+    fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
+        let request = RequestOfAll { is_demand: false, ..request };
+        let delays = std::mem::take(&mut self.clocks.delays);
+        if self.levels[request.at].views[SHARED].writes.is_absent() {
+            self.ask_next_of_all(request, Kind::Store);
+        } else {
+            let now = self.levels[request.at].wait_for_buffers(self.clocks);
+            self.ask_next_of_all(request, Kind::Store);
+            self.levels[request.at].take_buffers(now, self.clocks);
+        }
+        self.clocks.delays = delays;
+    }
+}

@@ -1,0 +1,276 @@
+//! What happens in the caches of a design, and who is told of it.
+//!
+//! The machine calls its listener as things happen, in this order. A lookup that all three hierarchies are known to find makes no
+//! event. Any other makes, of the shared hierarchy, `filled`, `left`, `came` and `exchanged` as often as they happen, at first and
+//! later levels, and then `took` if it differs from the private one; where a first level was missed, `reference_missed` follows when all lines of the reference
+//! were looked up, and `ran` at the end of a block that took longer or less. Between the lookups of two processes stand
+//! `switched_out`, the lines that leave flushed levels, and `switched_in`.
+//!
+//! A listener changes nothing in any cache. Several are a tuple; `()` is none, and costs nothing.
+
+use std::fmt::Debug;
+
+use simulation_result::DesignResult;
+
+use super::deferred::DeferredRequest;
+use super::view_set::ViewSet;
+use super::{PRIVATE, RunContext, SHARED};
+use crate::address::{KERNEL, owner};
+use crate::mappings::Mappings;
+
+/// Nobody runs: a switch is under way.
+pub(crate) const NOBODY: u32 = KERNEL - 1;
+/// Set where an address of the kernel is asked for. Processes are numbered as they appear: none has so high a number.
+const OF_KERNEL: u32 = 1 << 31;
+const _: () = assert!(KERNEL == u32::MAX);
+
+/// Who looks something up, and in which turn; of a line, who brought it in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Requester {
+    /// The process that runs, and [`OF_KERNEL`].
+    by: u32,
+    pub(crate) turn: u32,
+}
+
+impl Requester {
+    pub(super) const NONE: Requester = Requester { by: NOBODY, turn: 0 };
+
+    /// Another turn begins, that of a process.
+    pub(super) fn next(self, process: u32) -> Requester {
+        Requester { by: process, turn: self.turn + 1 }
+    }
+
+    /// The same, when it asks for this address.
+    #[inline]
+    pub(super) fn asking_for(self, address: u64) -> Requester {
+        let kernel = if owner(0, address) == KERNEL { OF_KERNEL } else { 0 };
+        Requester { by: self.process() | kernel, ..self }
+    }
+
+    /// Whose the line is: the kernel's, or that of the process that runs.
+    #[inline]
+    pub(crate) fn owner(self) -> u32 {
+        // All ones where the highest bit is set.
+        self.by | (self.by.cast_signed() >> 31).cast_unsigned()
+    }
+
+    /// The process that runs.
+    #[inline]
+    pub(crate) fn process(self) -> u32 {
+        self.by & !OF_KERNEL
+    }
+
+    #[inline]
+    pub(crate) fn is_kernel(self) -> bool {
+        self.by & OF_KERNEL != 0
+    }
+}
+
+/// A lookup of the program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lookup<'a> {
+    pub(crate) requester: Requester,
+    /// The first byte in the line or page.
+    pub(crate) address: u64,
+    pub(crate) is_code: bool,
+    pub(crate) context: &'a RunContext<'a>,
+}
+
+/// How a line left the sets of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// For a line that came in.
+    Replaced,
+    /// An inclusive level lost it.
+    Lost,
+    /// Taken up from an exclusive level.
+    Taken,
+    /// All lines left.
+    Flushed,
+}
+
+impl Departure {
+    #[inline]
+    pub(crate) fn is_eviction(self) -> bool {
+        matches!(self, Departure::Replaced | Departure::Lost)
+    }
+}
+
+/// Where a miss of the shared hierarchy comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The private hierarchy misses, too.
+    #[default]
+    Intrinsic,
+    Flushed,
+    ByOthers,
+    /// The process drove the line out itself, and would not have done so alone.
+    Aged,
+    ByKernel,
+    /// Aged in a level in which a process's lines are not in the same order as alone: that may be nobody's doing.
+    State,
+}
+
+impl Origin {
+    pub(crate) const COUNT: usize = 6;
+
+    /// Why a line left the shared level, and in which turn, as written on a private copy; a copy without any note, 0, is aged.
+    #[inline]
+    pub(super) fn note(self, turn: u32) -> u64 {
+        (self as u64) << 32 | u64::from(turn)
+    }
+
+    #[inline]
+    pub(super) fn of_note(note: u64) -> (Origin, u32) {
+        let origin = match note >> 32 {
+            1 => Origin::Flushed,
+            2 => Origin::ByOthers,
+            4 => Origin::ByKernel,
+            _ => Origin::Aged,
+        };
+        (origin, note as u32)
+    }
+
+    /// Whether others are to blame.
+    #[inline]
+    pub(crate) fn is_others(self) -> bool {
+        !matches!(self, Origin::Intrinsic | Origin::State)
+    }
+}
+
+/// What a line is asked for faster for in the shared view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gain {
+    /// Another process brought the line in, and the one that asks had had it before.
+    FromOthers,
+    /// The same, but it had never had the line: it finds what another has loaded, once.
+    FirstTouch,
+    /// The state of replacement, prefetch, buffers or buses differs.
+    State,
+}
+
+/// What a lookup came to, in the shared hierarchy as against the private one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Took {
+    /// Cycles, shared less private.
+    pub(crate) longer: i64,
+    /// To what it lost its line, of the level farthest away: what longer times are due to.
+    pub(crate) lost_to: Origin,
+    /// What shorter times are due to.
+    pub(crate) gain: Gain,
+    /// Later levels that it missed in, a bit each, in the shared and the private hierarchy.
+    pub(super) missed: [u128; 2],
+}
+
+impl Took {
+    #[inline]
+    pub(crate) fn is_first_touch(&self) -> bool {
+        self.longer < 0 && self.gain == Gain::FirstTouch
+    }
+
+    /// Later levels that one of the two hierarchies alone missed in, and whether that was the shared one.
+    #[inline]
+    pub(crate) fn differences(&self) -> impl Iterator<Item = (usize, bool)> {
+        let mut differing = self.missed[SHARED] ^ self.missed[PRIVATE];
+        let shared = self.missed[SHARED];
+        std::iter::from_fn(move || {
+            let level = (differing != 0).then(|| differing.trailing_zeros())?;
+            differing &= differing - 1;
+            Some((level as usize, shared >> level & 1 != 0))
+        })
+    }
+}
+
+/// How many levels there are, caches before TLBs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Levels {
+    pub(crate) caches: usize,
+    pub(crate) all: usize,
+}
+
+macro_rules! listener {
+    ($($(#[$doc:meta])* fn $event:ident($($argument:ident: $type:ty),*);)+) => {
+        /// Whoever is told; see the head of this file for what comes when. Levels are numbers, TLBs behind caches.
+        pub(crate) trait Listener: Debug {
+            /// Whether it wants to know how the shared and the private hierarchy differ, which takes time to find out.
+            const COMPARES: bool = false;
+
+            /// Before anything has happened.
+            fn of(levels: Levels) -> Self;
+
+            $($(#[$doc])* #[inline] fn $event(&mut self, $($argument: $type),*) { $(let _ = $argument;)* })+
+
+            /// The same as `left` and `came`, in one set of both the shared and the private hierarchy.
+            #[inline]
+            fn exchanged(&mut self, lookup: &Lookup<'_>, level: usize, left: Requester, came: Requester) {
+                self.left(lookup, level, left, Departure::Replaced);
+                self.came(level, came);
+            }
+        }
+
+        impl Listener for () {
+            fn of(_: Levels) -> Self {}
+        }
+
+        impl<A: Listener, B: Listener, C: Listener, D: Listener, E: Listener, F: Listener> Listener for (A, B, C, D, E, F) {
+            const COMPARES: bool =
+                A::COMPARES || B::COMPARES || C::COMPARES || D::COMPARES || E::COMPARES || F::COMPARES;
+
+            fn of(levels: Levels) -> Self {
+                (A::of(levels), B::of(levels), C::of(levels), D::of(levels), E::of(levels), F::of(levels))
+            }
+
+            $(#[inline] fn $event(&mut self, $($argument: $type),*) {
+                self.0.$event($($argument),*);
+                self.1.$event($($argument),*);
+                self.2.$event($($argument),*);
+                self.3.$event($($argument),*);
+                self.4.$event($($argument),*);
+                self.5.$event($($argument),*);
+            })+
+
+            #[inline]
+            fn exchanged(&mut self, lookup: &Lookup<'_>, level: usize, left: Requester, came: Requester) {
+                self.0.exchanged(lookup, level, left, came);
+                self.1.exchanged(lookup, level, left, came);
+                self.2.exchanged(lookup, level, left, came);
+                self.3.exchanged(lookup, level, left, came);
+                self.4.exchanged(lookup, level, left, came);
+                self.5.exchanged(lookup, level, left, came);
+            }
+        }
+    };
+}
+
+listener! {
+    /// A process, in its last turn, leaves the CPU for another.
+    fn switched_out(requester: Requester);
+    /// A process comes to the CPU.
+    fn switched_in(process: u32);
+    /// A line is brought in on demand; where others took it from the process, that was in `turn`.
+    fn filled(lookup: &Lookup<'_>, level: usize, origin: Origin, turn: u32);
+    /// A line came into the sets of a level.
+    fn came(level: usize, line: Requester);
+    /// A line left the sets of a level.
+    fn left(lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure);
+    /// A lookup is over in which the shared and the private hierarchy differed, in cycles or in misses of later levels.
+    fn took(lookup: &Lookup<'_>, took: &Took);
+    /// Some hierarchies missed in a first level with what was looked up since the last such event, or with some of it.
+    fn reference_missed(level: usize, missed: ViewSet);
+    /// A block of code took so many cycles longer (or less) in the shared hierarchy, but for first touches.
+    fn ran(address: u64, longer: i64, context: &RunContext<'_>);
+    /// A level that answers later was asked by this view.
+    fn deferred(view: usize, request: DeferredRequest);
+    /// Before the mappings of the running process change.
+    fn mappings_change(mappings: &Mappings);
+    /// The running task enters the kernel; so far there were so many instructions, cycles, and misses by level.
+    fn call_entered(number: u16, counted: &[u64]);
+    /// It comes back, or leaves the CPU before it does.
+    fn call_ended(counted: &[u64], is_switch: bool);
+    /// A switch from one task to another, before which there were so many, and so many instructions of the kernel.
+    fn task_switched(switches: u64, kernel_instructions: u64);
+    /// The first part of the trace begins: what cannot be subtracted is counted anew.
+    fn parts_begin();
+    /// Says what it has counted so far.
+    fn report(result: &mut DesignResult);
+}
