@@ -25,7 +25,7 @@ pub use places::{Names, Object};
 use working_sets::WorkingSets;
 
 /// Everything that is asked of a design that is simulated in full.
-pub(crate) type Books = (Origins, MissDifferences, WorkingSets, Evictions, KernelUse, ByPlace);
+pub(crate) type Books = (((Origins, MissDifferences), (WorkingSets, Evictions)), (KernelUse, ByPlace));
 
 /// Of an owner in a list: the kernel, then the processes.
 #[inline]

@@ -6,7 +6,7 @@
 //! were looked up, and `ran` at the end of a block that took longer or less. Between the lookups of two processes stand
 //! `switched_out`, the lines that leave flushed levels, and `switched_in`.
 //!
-//! A listener changes nothing in any cache. Several are a tuple; `()` is none, and costs nothing.
+//! A listener changes nothing in any cache. Two are a pair, of which each may be a pair again; `()` is none, and costs nothing.
 
 use std::fmt::Debug;
 
@@ -212,31 +212,22 @@ macro_rules! listener {
             fn of(_: Levels) -> Self {}
         }
 
-        impl<A: Listener, B: Listener, C: Listener, D: Listener, E: Listener, F: Listener> Listener for (A, B, C, D, E, F) {
-            const COMPARES: bool =
-                A::COMPARES || B::COMPARES || C::COMPARES || D::COMPARES || E::COMPARES || F::COMPARES;
+        impl<A: Listener, B: Listener> Listener for (A, B) {
+            const COMPARES: bool = A::COMPARES || B::COMPARES;
 
             fn of(levels: Levels) -> Self {
-                (A::of(levels), B::of(levels), C::of(levels), D::of(levels), E::of(levels), F::of(levels))
+                (A::of(levels), B::of(levels))
             }
 
             $(#[inline] fn $event(&mut self, $($argument: $type),*) {
                 self.0.$event($($argument),*);
                 self.1.$event($($argument),*);
-                self.2.$event($($argument),*);
-                self.3.$event($($argument),*);
-                self.4.$event($($argument),*);
-                self.5.$event($($argument),*);
             })+
 
             #[inline]
             fn exchanged(&mut self, lookup: &Lookup<'_>, level: usize, left: Requester, came: Requester) {
                 self.0.exchanged(lookup, level, left, came);
                 self.1.exchanged(lookup, level, left, came);
-                self.2.exchanged(lookup, level, left, came);
-                self.3.exchanged(lookup, level, left, came);
-                self.4.exchanged(lookup, level, left, came);
-                self.5.exchanged(lookup, level, left, came);
             }
         }
     };

@@ -91,7 +91,7 @@ pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>)
 impl Machine<Books> {
     /// The result, without what is attributed to places, and that; `references` are the instructions, loads and stores of the whole trace.
     pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, ByPlace) {
-        (self.result(references), self.state.listener.5)
+        (self.result(references), self.state.listener.1.1)
     }
 }
 

@@ -55,11 +55,7 @@ pub(super) struct Pass {
     has_begun: bool,
     /// The tuple under way; its cycles are the machine's to say.
     open: Option<Interval>,
-    /// Instructions, loads and stores of the program, then loads and stores of the kernel.
-    references: [u64; 3],
-    kernel_touches: [u64; 2],
-    voluntary_switches: u64,
-    involuntary_switches: u64,
+    counted: Counted,
     /// Tuples of segments that have ended in the chunk.
     tuples: Vec<Interval>,
     /// The part under way, none where caches are warmed up: the whole trace is one.
@@ -82,10 +78,7 @@ impl Pass {
             processes: ProcessTable::default(),
             has_begun: false,
             open: None,
-            references: [0; 3],
-            kernel_touches: [0; 2],
-            voluntary_switches: 0,
-            involuntary_switches: 0,
+            counted: Counted::default(),
             tuples: Vec::new(),
             part: Some(ALL),
             before_all: None,
@@ -157,7 +150,7 @@ impl Pass {
     }
 
     fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], instructions: u64) {
-        self.references[0] += instructions;
+        self.counted.instructions += instructions;
         self.processes.count(instructions);
         if !self.kernel_weights.is_empty() {
             let of_kernel = |number: &u32| self.kernel_weights[*number as usize];
@@ -168,8 +161,8 @@ impl Pass {
         }
         self.with_context(|runner, context| runner.run(blocks, references, context));
         let stores: u64 = references.iter().map(|reference| u64::from(reference.is_store())).sum();
-        self.references[1] += references.len() as u64 - stores;
-        self.references[2] += stores;
+        self.counted.loads += references.len() as u64 - stores;
+        self.counted.stores += stores;
     }
 
     /// Before the first switch nobody was switched to: process 0 runs.
@@ -194,7 +187,7 @@ impl Pass {
     }
 
     fn end_call(&mut self, is_switch: bool) {
-        let instructions = self.references[0];
+        let instructions = self.counted.instructions;
         self.runner.in_full().end_call(instructions, is_switch);
     }
 
@@ -219,7 +212,7 @@ impl Pass {
             &Mark::KernelTouch { address, bytes, is_store } if self.options.kernel_touches => {
                 let mut touches = [0; 2];
                 self.with_context(|runner, context| touches = runner.touch(address, bytes, is_store, context));
-                self.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
+                self.counted.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
             }
             Mark::Map(mapping) => {
                 self.mappings_change();
@@ -295,20 +288,8 @@ impl Pass {
     }
 
     fn so_far(&mut self) -> Before {
-        let counted = self.counted();
+        let counted = self.counted;
         Before { counted, designs: self.runner.results(counted.seen()) }
-    }
-
-    fn counted(&self) -> Counted {
-        let [instructions, loads, stores] = self.references;
-        Counted {
-            instructions,
-            loads,
-            stores,
-            kernel_touches: self.kernel_touches,
-            voluntary_switches: self.voluntary_switches,
-            involuntary_switches: self.involuntary_switches,
-        }
     }
 
     /// Ends the last segment.
@@ -318,7 +299,7 @@ impl Pass {
         let end = self.processes.causes.number(Why::EndOfTrace);
         self.runner.end_segment(end, &mut self.tuples);
         self.runner.give_sums(&mut self.tuples);
-        let all = self.counted();
+        let all = self.counted;
         self.end_part();
         let before = self.before_all.take().unwrap_or_default();
         let mut designs = self.runner.into_results(all.seen());
@@ -377,12 +358,12 @@ impl TakePieces for Pass {
             Mark::Switch { to, is_voluntary, cause, .. } => {
                 let one = u64::from(mark.is_switch());
                 if mark.is_switch() {
-                    let switches = self.voluntary_switches + self.involuntary_switches;
+                    let switches = self.counted.voluntary_switches + self.counted.involuntary_switches;
                     self.runner.in_full().listener_mut().task_switched(switches, self.kernel_instructions);
                 }
                 match is_voluntary {
-                    true => self.voluntary_switches += one,
-                    false => self.involuntary_switches += one,
+                    true => self.counted.voluntary_switches += one,
+                    false => self.counted.involuntary_switches += one,
                 }
                 self.end_call(true);
                 self.mappings_change();
@@ -393,7 +374,7 @@ impl TakePieces for Pass {
                 self.change(Change { is_other, ..Change::default() });
             }
             &Mark::SyscallEnter { number } => {
-                let instructions = self.references[0];
+                let instructions = self.counted.instructions;
                 self.runner.in_full().enter_call(number, instructions);
             }
             Mark::SyscallExit { .. } => self.end_call(false),

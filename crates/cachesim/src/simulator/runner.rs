@@ -15,6 +15,16 @@ pub(super) enum Runner {
     Many(Box<Family>),
 }
 
+/// The same of whichever it is.
+macro_rules! either {
+    ($runner:ident.$call:ident($($argument:expr),*)) => {
+        match $runner {
+            Runner::One(_, machine) => machine.$call($($argument),*),
+            Runner::Many(family) => family.$call($($argument),*),
+        }
+    };
+}
+
 /// All designs; families of so many or more are swept.
 pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> {
     let groups = groups(&designs, fewest_swept.max(2));
@@ -51,59 +61,35 @@ impl Runner {
     }
 
     pub(super) fn skip_no_repeats(&mut self) {
-        match self {
-            Runner::One(_, machine) => machine.skip_no_repeats(),
-            Runner::Many(family) => family.skip_no_repeats(),
-        }
+        either!(self.skip_no_repeats())
     }
 
     pub(super) fn change_pages(&mut self, change: PageChange) {
-        match self {
-            Runner::One(_, machine) => machine.change_pages(change),
-            Runner::Many(family) => family.change_pages(change),
-        }
+        either!(self.change_pages(change))
     }
 
     pub(super) fn most_processes(&self) -> u64 {
-        match self {
-            Runner::One(_, machine) => machine.most_processes(),
-            Runner::Many(family) => family.most_processes(),
-        }
+        either!(self.most_processes())
     }
 
     pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
-        match self {
-            Runner::One(_, machine) => machine.run(blocks, references, context),
-            Runner::Many(family) => family.run(blocks, references, context),
-        }
+        either!(self.run(blocks, references, context))
     }
 
     pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
-        match self {
-            Runner::One(_, machine) => machine.touch(address, bytes, is_store, context),
-            Runner::Many(family) => family.touch(address, bytes, is_store, context),
-        }
+        either!(self.touch(address, bytes, is_store, context))
     }
 
     pub(super) fn empty_flushed_view(&mut self) {
-        match self {
-            Runner::One(_, machine) => machine.empty_flushed_view(),
-            Runner::Many(family) => family.empty_flushed_view(),
-        }
+        either!(self.empty_flushed_view())
     }
 
     pub(super) fn change_process(&mut self, to: u32) {
-        match self {
-            Runner::One(_, machine) => machine.change_process(to),
-            Runner::Many(family) => family.change_process(to),
-        }
+        either!(self.change_process(to))
     }
 
     pub(super) fn drop_process(&mut self, process: u32) {
-        match self {
-            Runner::One(_, machine) => machine.drop_process(process),
-            Runner::Many(family) => family.drop_process(process),
-        }
+        either!(self.drop_process(process))
     }
 
     pub(super) fn close_tuple(&mut self, interval: Interval) {
@@ -116,10 +102,7 @@ impl Runner {
     }
 
     pub(super) fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
-        match self {
-            Runner::One(_, machine) => machine.end_segment(end, tuples),
-            Runner::Many(family) => family.end_segment(end, tuples),
-        }
+        either!(self.end_segment(end, tuples))
     }
 
     /// At the end of the trace: tuples that were kept back.

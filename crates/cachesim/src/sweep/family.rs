@@ -46,6 +46,16 @@ enum Feed {
     Behind(Box<Behind>),
 }
 
+/// The same of whichever it is.
+macro_rules! either {
+    ($feed:expr, $call:ident($($argument:expr),*)) => {
+        match $feed {
+            Feed::Direct(direct) => direct.$call($($argument),*),
+            Feed::Behind(behind) => behind.$call($($argument),*),
+        }
+    };
+}
+
 impl Family {
     /// The designs of a group, with their numbers.
     pub(crate) fn new(group: Group, designs: Vec<(u16, Design)>) -> Family {
@@ -130,26 +140,17 @@ impl Family {
 
     pub(crate) fn empty_flushed_view(&mut self) {
         self.guide.empty_flushed_view();
-        match &mut self.feed {
-            Feed::Direct(direct) => direct.empty_flushed_view(),
-            Feed::Behind(behind) => behind.empty_flushed_view(),
-        }
+        either!(&mut self.feed, empty_flushed_view());
     }
 
     pub(crate) fn change_process(&mut self, to: u32) {
         self.guide.change_process(to);
-        match &mut self.feed {
-            Feed::Direct(direct) => direct.change_process(to),
-            Feed::Behind(behind) => behind.change_process(to),
-        }
+        either!(&mut self.feed, change_process(to));
     }
 
     pub(crate) fn drop_process(&mut self, process: u32) {
         self.guide.drop_process(process);
-        match &mut self.feed {
-            Feed::Direct(direct) => direct.drop_process(process),
-            Feed::Behind(behind) => behind.drop_process(process),
-        }
+        either!(&mut self.feed, drop_process(process));
     }
 
     pub(crate) fn close_tuple(&mut self, interval: Interval) {
@@ -223,24 +224,15 @@ impl Family {
 
 impl Feed {
     fn lookups(&self, level: usize) -> [u64; VIEWS] {
-        match self {
-            Feed::Direct(direct) => direct.lookups(level),
-            Feed::Behind(behind) => behind.lookups(level),
-        }
+        either!(self, lookups(level))
     }
 
     fn depths(&self, level: usize, grid: usize) -> &Depths {
-        match self {
-            Feed::Direct(direct) => direct.depths(level, grid),
-            Feed::Behind(behind) => behind.depths(level, grid),
-        }
+        either!(self, depths(level, grid))
     }
 
     fn finish(&mut self) {
-        match self {
-            Feed::Direct(direct) => direct.finish(),
-            Feed::Behind(behind) => behind.finish(),
-        }
+        either!(self, finish())
     }
 }
 
