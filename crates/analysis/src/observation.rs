@@ -13,17 +13,21 @@ mod bound;
 mod calibration;
 mod cause_costs;
 mod cost;
+mod curve;
+mod known;
 mod latency;
 mod neighbours;
 mod payers;
 mod pools;
 mod processes;
+mod reloading;
 mod spread;
 mod stacks;
 mod stretches;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod waiting;
 mod waits;
 
@@ -35,9 +39,11 @@ use serde::Serialize;
 use units::Bytes;
 
 pub use advice::{Advice, AtMost, Change};
+pub use bound::{Far, Limit, Prices};
 pub use calibration::calibration;
 pub use cause_costs::CauseCost;
 pub use cost::{DirectCosts, Range};
+pub use known::LikelyBy;
 pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
 pub use payers::{Bounds, Of, Part, Payer, payers};
@@ -47,6 +53,7 @@ pub use spread::{Bin, Spread, spread};
 pub use stacks::{Stack, stacks};
 pub use stretches::{Stretch, stretches};
 pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
+pub use turns::Limited;
 pub use waiting::{Waiting, waiting};
 pub use waits::KeptWaitingFinding;
 
@@ -77,6 +84,8 @@ pub struct Findings {
     pub off: Option<Latency>,
     /// Wait for a CPU; none where it was not counted.
     pub wait: Option<Latency>,
+    /// What loads cost that the upper ends suppose; none where it is not known.
+    pub prices: Option<Prices>,
     /// What is most likely to help, in this order.
     pub advice: Vec<Advice>,
     /// What would change the answer most if it were known better; none where no cost is told.
@@ -160,6 +169,7 @@ pub fn analyse(observation: &Observation) -> Findings {
         causes,
         neighbours,
         kept_waiting: waits::find(observation),
+        prices: priced.prices().cloned(),
         advice,
     }
 }

@@ -23,6 +23,7 @@ mod paired;
 mod patterns;
 mod ping_pong;
 mod program;
+mod range;
 mod report;
 mod row;
 mod run;
@@ -67,6 +68,10 @@ enum Part {
     Live,
     /// What `observe` adds to a switch, beside perf; whether the cost that it tells is true (4 minutes)
     Observe,
+    /// Whether the range that `observe` tells holds what switches of known pairs are seen to cost (2 minutes)
+    Range,
+    /// The same of redis, nginx and PostgreSQL under load (2 minutes)
+    RangeOfServices,
     /// What a preemption costs programs that know it (7 minutes)
     Inject,
     /// Pages of large records, and a comparison; makes a --full record first
@@ -91,7 +96,11 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let plays: [(&str, Play); 2] = [(ping_pong::ARGUMENT, ping_pong::play), (inject::ARGUMENT, inject::play)];
+    let plays: [(&str, Play); 3] = [
+        (ping_pong::ARGUMENT, ping_pong::play),
+        (inject::ARGUMENT, inject::play),
+        (range::turns::ARGUMENT, range::turns::play),
+    ];
     if let Some((first, words)) = words.split_first()
         && let Some((_, play)) = plays.into_iter().find(|(argument, _)| argument == first)
     {
@@ -107,7 +116,7 @@ fn main() -> ExitCode {
     };
     println!("program: {}\n{}\n", program.built(), program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 15] = [
+    let parts: [(Part, Measure); 17] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
@@ -121,6 +130,8 @@ fn main() -> ExitCode {
         (Part::Compare, compare::against_itself),
         (Part::Live, live::all),
         (Part::Observe, observe::all),
+        (Part::Range, range::of_pairs),
+        (Part::RangeOfServices, range::of_services),
         (Part::Inject, inject::all),
         (Part::Report, report::all),
     ];

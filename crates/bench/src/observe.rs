@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::order::Order;
 use crate::patterns;
-use crate::ping_pong;
+use crate::ping_pong::{self, Work};
 use crate::program::{Program, number};
 use crate::row::Row;
 use crate::run::{run, words};
@@ -173,8 +173,8 @@ fn known(program: &Program, kib: usize) -> Result<Known, String> {
     let bytes = kib << 10;
     // A walk takes about a nanosecond for each three elements, a hand-off some microseconds.
     let rounds = (SECONDS * 1e9 / (bytes as f64 / 8.0 / 2.0 + 5_000.0) / 2.0) as usize;
-    let workload =
-        |role| ping_pong::command(CPU, role, Order::Sequential, bytes, rounds).map_err(|error| error.to_string());
+    let work = Work { order: Order::Sequential, bytes, rounds, walks: 1 };
+    let workload = |role| ping_pong::command(CPU, role, work).map_err(|error| error.to_string());
     let (mut costs, mut told, mut switches) = (Vec::new(), Vec::new(), Vec::new());
     let cpu = |role| Ok::<f64, String>(run(workload(role)?, None)?.cpu.as_nanos() as f64);
     for each in 0..RUNS {

@@ -1,12 +1,10 @@
 //! Whether what `observe` tells of a cost holds in whatever order a program touches its memory.
 
-use std::process::Stdio;
-
 use serde_json::Value;
 
 use crate::observe::{CPU, observed};
 use crate::order::Order;
-use crate::ping_pong;
+use crate::ping_pong::{self, Work};
 use crate::program::{Program, number};
 use crate::row::Row;
 use crate::spread::Spread;
@@ -118,12 +116,13 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
 fn case(program: &Program, order: Order, kib: usize) -> Result<Case, String> {
     let bytes = kib << 10;
     let rounds = (SECONDS * 1e9 / (order.walk_ns(bytes) + 5_000.0) / 2.0).max(4.0) as usize;
-    let workload = |role| ping_pong::command(CPU, role, order, bytes, rounds).map_err(|error| error.to_string());
+    let work = Work { order, bytes, rounds, walks: 1 };
+    let workload = |role| ping_pong::command(CPU, role, work).map_err(|error| error.to_string());
     let (mut costs, mut told) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
     for run in 0..RUNS {
         // Each is first in every other round.
         let roles = if run % 2 == 0 { ["alone", "pair"] } else { ["pair", "alone"] };
-        let [first, second] = [cpu_ns(workload(roles[0])?)?, cpu_ns(workload(roles[1])?)?];
+        let [first, second] = [ping_pong::used(workload(roles[0])?)?.0, ping_pong::used(workload(roles[1])?)?.0];
         let more = if run % 2 == 0 { second - first } else { first - second };
         // Of all its switches, of which those of its start are a few.
         let switches = (2 * rounds) as f64;
@@ -135,18 +134,7 @@ fn case(program: &Program, order: Order, kib: usize) -> Result<Case, String> {
     Ok(Case { order, kib, cost: Spread::of(&costs).ok_or("nothing ran".to_owned())?, low, likely, high })
 }
 
-/// Of all processes of a workload, from their first turns on, as they print it.
-fn cpu_ns(mut workload: std::process::Command) -> Result<f64, String> {
-    let output = workload.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let times: Result<Vec<f64>, _> = text.lines().map(str::parse::<f64>).collect();
-    match times {
-        Ok(times) if times.len() == 2 => Ok(times.iter().sum()),
-        _ => Err(text),
-    }
-}
-
-fn ends(observed: &Value) -> Option<[f64; 3]> {
+pub(crate) fn ends(observed: &Value) -> Option<[f64; 3]> {
     let [low, likely, high] = ["low", "likely", "high"].map(|end| number(observed, &format!("all.cost_ns.{end}")));
     Some([low?, likely?, high?])
 }

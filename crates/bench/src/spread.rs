@@ -21,6 +21,14 @@ impl Spread {
         Some(Spread { low, median, high })
     }
 
+    /// The median, and where the middle half of the figures begins and ends.
+    pub(crate) fn middle_half(figures: &[f64]) -> Option<Spread> {
+        let mut sorted = figures.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let cut = sorted.len() / 4;
+        Spread::of(&sorted[cut..sorted.len() - cut])
+    }
+
     /// Largest distance from the median, in percent of it.
     pub(crate) fn largest_deviation_percent(&self) -> f64 {
         (self.high - self.median).max(self.median - self.low) / self.median * 100.0
@@ -43,5 +51,7 @@ mod tests {
         assert_eq!(spread, Spread { low: 1.0, median: 2.5, high: 10.0 });
         assert_eq!(spread.largest_deviation_percent(), 300.0);
         assert_eq!(Spread::of(&[]), None);
+        let half = Spread::middle_half(&[100.0, 2.0, 1.0, -50.0, 3.0, 4.0, 5.0, 6.0]).expect("figures");
+        assert_eq!(half, Spread { low: 2.0, median: 3.5, high: 5.0 });
     }
 }

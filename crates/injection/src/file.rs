@@ -233,6 +233,7 @@ mod tests {
             program_version: "0.1.0".to_owned(),
             started_at: "2026-11-26T06:00:00Z".to_owned(),
             command: vec!["gzip".to_owned()],
+            build_id: None,
             seed: 7,
             host,
             clock: ClockFacts {

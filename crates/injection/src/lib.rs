@@ -33,6 +33,9 @@ pub struct Header {
     pub started_at: String,
     /// The command that was run as twins, or the name of the service; hostile text until escaped.
     pub command: Vec<String>,
+    /// The build ID of its program in hexadecimal; none where it has none, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
     /// Seed of the order.
     pub seed: u64,
     /// The machine.

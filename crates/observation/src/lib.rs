@@ -9,6 +9,7 @@ mod cause;
 mod event;
 mod file;
 mod histogram;
+mod known;
 mod since;
 mod stacks;
 mod wait;
@@ -22,6 +23,7 @@ pub use cause::{Entry, FutexWait, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
+pub use known::{KnownBy, KnownPoint, KnownReload};
 pub use stacks::{Frame, Module, SampledStacks, UserStack};
 pub use wait::{Behind, LongWait, Waits};
 
@@ -87,6 +89,9 @@ pub struct Observation {
     /// Time slices that were extended (rseq) on the whole machine; none where the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
+    /// What is known from elsewhere of what cold caches cost the observed programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<KnownReload>,
     /// What a switch costs here; none where it was neither measured nor remembered.
     pub calibration: Option<Calibration>,
 }
@@ -117,6 +122,7 @@ impl Observation {
             moments: Vec::new(),
             stacks: None,
             slice_extensions: None,
+            known: Vec::new(),
             calibration: None,
         }
     }
@@ -212,6 +218,9 @@ pub struct Tasks {
     pub wait: Histogram,
     /// Time that others ran meanwhile, of each switch after which it came back to the same CPU.
     pub others: Histogram,
+    /// Time on a CPU from a switch to the next one; empty in older records.
+    #[serde(default)]
+    pub turns: Histogram,
 }
 
 impl Tasks {

@@ -84,8 +84,12 @@ fn subtract(tasks: &mut Tasks, before: &Tasks) {
         }
     }
     tasks.causes.retain(|cause| cause.switches > 0);
-    let histograms =
-        [(&mut tasks.off, &before.off), (&mut tasks.wait, &before.wait), (&mut tasks.others, &before.others)];
+    let histograms = [
+        (&mut tasks.off, &before.off),
+        (&mut tasks.wait, &before.wait),
+        (&mut tasks.others, &before.others),
+        (&mut tasks.turns, &before.turns),
+    ];
     histograms.into_iter().for_each(|(histogram, before): (&mut Histogram, &Histogram)| histogram.subtract(before));
 }
 

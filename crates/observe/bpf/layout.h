@@ -122,7 +122,7 @@ struct task {
     __u64 wait_nobody_ns, wait_throttled_ns, wait_moved_ns, wait_others_ns; // of `wait_ns`, what was behind no process
     struct cause causes[CAUSES];
     struct neighbour neighbours[NEIGHBOURS]; // the first ones; the others are in `pairs`
-    __u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS];
+    __u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS], turns[BUCKETS];
 };
 
 struct cpu {

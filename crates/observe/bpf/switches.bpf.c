@@ -48,8 +48,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
         on->busy_ns += ran;
         if (t) {
             // It may have been running since before it was observed.
-            if (t->on_since)
+            if (t->on_since) {
                 t->run_ns += ran;
+                if (!counts_only)
+                    count_in(t->turns, ran);
+            }
             if (counts_only) {
                 __u64 runtime = prev->se.sum_exec_runtime;
                 t->run_ns += runtime - t->busy_then;

@@ -201,6 +201,7 @@ structures! {
         pub(crate) off: [u32; BUCKETS],
         pub(crate) wait: [u32; BUCKETS],
         pub(crate) others: [u32; BUCKETS],
+        pub(crate) turns: [u32; BUCKETS],
     }
 
     #[derive(Default)]

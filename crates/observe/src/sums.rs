@@ -67,6 +67,7 @@ impl Sums {
         sum.off.add(&histogram(&task.off));
         sum.wait.add(&histogram(&task.wait));
         sum.others.add(&histogram(&task.others));
+        sum.turns.add(&histogram(&task.turns));
         for cause in task.causes.iter().filter(|cause| cause.switches > 0) {
             self.lost_causes += add_cause(&mut sum.causes, cause);
         }
@@ -279,6 +280,7 @@ pub(crate) fn empty(key: Key) -> Tasks {
         off: Histogram::default(),
         wait: Histogram::default(),
         others: Histogram::default(),
+        turns: Histogram::default(),
     }
 }
 

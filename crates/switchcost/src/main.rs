@@ -3,6 +3,7 @@
 // These panic where nobody can read them: `messages` says what there is to say, and `output` prints results.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+mod build_ids;
 mod cli;
 mod exit;
 mod home;

@@ -129,9 +129,18 @@ pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
 
 /// The records of measurements in the usual folder, the newest last.
 pub(crate) fn measurements() -> Vec<PathBuf> {
+    named(MEASURE)
+}
+
+/// The records of injections in the usual folder, the newest last.
+pub(crate) fn injections() -> Vec<PathBuf> {
+    named(INJECTION)
+}
+
+fn named(ending: &str) -> Vec<PathBuf> {
     let entries = folder().ok().and_then(|folder| std::fs::read_dir(folder).ok());
     let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = paths.filter(|path| ends_with(path, MEASURE)).collect();
+    let mut paths: Vec<PathBuf> = paths.filter(|path| ends_with(path, ending)).collect();
     paths.sort_unstable();
     paths
 }

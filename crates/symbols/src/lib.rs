@@ -75,6 +75,13 @@ impl Symbols {
     }
 }
 
+/// The build ID of the file at `path`, in hexadecimal.
+pub fn build_id(path: &Path) -> Option<String> {
+    let contents = ReadCache::new(open_regular(path)?);
+    let file = object::File::parse(&contents).ok()?;
+    file.build_id().ok().flatten().map(hexadecimal)
+}
+
 impl Opened {
     fn open(path: &Path, wanted: Option<&str>) -> Option<Opened> {
         // Of a large file little is needed here.

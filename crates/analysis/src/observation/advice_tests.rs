@@ -3,7 +3,7 @@
 use ::observation::{CpuTime, Entry, FutexWait, Observation, Pair, Subject, Tasks, Throttled, Why};
 use units::{CpuId, Nanos};
 
-use super::tests::{KERNEL_NS, cause, observation, read, tasks};
+use super::tests::{cause, observation, read, reloaded_ns, tasks};
 use super::{Advice, Change, analyse};
 
 const WINDOW: u64 = 2_000_000_000;
@@ -107,7 +107,7 @@ fn slices_that_end_are_to_be_longer_and_no_others() {
 
 #[test]
 fn a_lock_is_wanted_by_fewer_where_most_wait_for_one_and_not_for_a_time() {
-    let waits = |entry| changes(&observation(tasks(vec![cause(Why::Blocked, entry, 100)])));
+    let waits = |entry| changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])));
     assert_eq!(waits(Entry::Futex(FutexWait::Lock)), [Change::FewerLocks]);
     assert_eq!(waits(Entry::Futex(FutexWait::Timed)), []);
     // A thread of a pool that waits for work, on a condition.
@@ -118,12 +118,12 @@ fn a_lock_is_wanted_by_fewer_where_most_wait_for_one_and_not_for_a_time() {
 fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
     let waits = |call: &str| {
         let entry = Entry::SystemCall(call.to_owned());
-        changes(&observation(tasks(vec![cause(Why::Blocked, entry, 100)])))
+        changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])))
     };
     assert_eq!(waits("read"), [Change::MoreForEachWakeUp { call: "read".to_owned() }]);
     assert_eq!(waits("clock_nanosleep"), [Change::SleepLonger { call: "clock_nanosleep".to_owned() }]);
     assert_eq!(waits("wait4"), []);
-    let in_faults = observation(tasks(vec![cause(Why::Blocked, Entry::PageFault, 100)]));
+    let in_faults = observation(tasks(vec![cause(Why::Blocked, Entry::PageFault, 1000)]));
     assert_eq!(changes(&in_faults), []);
 }
 
@@ -152,8 +152,8 @@ fn a_quota_is_to_be_raised_where_it_bound() {
 fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() {
     let causes = vec![cause(Why::Blocked, read(), 100), cause(Why::Blocked, Entry::Futex(FutexWait::Lock), 300)];
     let locks = &advice(&observation(Tasks { run_ns: Nanos(1_000_000_000), ..tasks(causes) }))[0];
-    // 300 waits of up to 1,100 ns; 400 reloads that may all be theirs, of what others of 768 ns evict, 256 pages and the kernel's path.
-    let most = (300.0 * 1_100.0 + 400.0 * (768.0 * 50.0 + 256.0 * 300.0 + KERNEL_NS)) / 1e9;
+    // 300 waits of up to 1,100 ns; 400 reloads that may all be theirs, of what others of 768 ns evict of 1 MiB.
+    let most = (300.0 * 1_100.0 + 400.0 * reloaded_ns(1_024.0, 768.0)) / 1e9;
     assert!((locks.at_most.cpu_share.expect("priced") - most).abs() < 1e-9, "{locks:?}");
     assert_eq!(locks.at_most.waits_ns, Some(300 * 700), "for so long they waited");
 }

@@ -1,85 +1,195 @@
 use ::observation::{Calibration, Load};
 use record::{HostManifest, TlbKind};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::bounds::data_caches;
 
 /// What reloading can cost at most behind one switch, in whatever order a task touches its memory.
 ///
-/// A line that is loaded from some level or from memory displaces at most one line of each level above, which comes back at worst by a
-/// load on which all that follows depends. So a switch costs no more than all lines of the task that caches can hold take, one behind
-/// another with empty caches; and no more than the lines that others had the time to load, at the fastest, times such a load each.
-/// Translations are lost without anybody's loading anything: to either comes a load with a walk of page tables for each page that
-/// the TLBs can hold, and what the kernel itself touches at a switch.
-pub(super) struct Bound<'a> {
-    loads: &'a [Load],
+/// The lines that it lost are no more than it can have had in the caches, and no more than others could evict in the time that they
+/// had; each comes back by a load on which all that follows depends. Two places are told apart:
+///
+/// - *near*, the caches of the core alone. Whoever loads a line displaces one there, be it the task's. What was lost is found in the
+///   last level.
+/// - *far*, the last level, whose sets are filled evenly, since they are chosen by a hash of the address. Whoever walks through the
+///   n-th part of it takes the n-th part of what the task has there at most, be the victim the oldest line or any. What was lost is
+///   found in memory.
+///
+/// The kernel's way through the switch is one of the others, for as long as the switch takes; and of the task, with as many lines as
+/// the first caches for data and code hold.
+pub(super) struct Bound {
+    prices: Prices,
     line_bytes: f64,
     page_bytes: f64,
-    /// All caches of a core together, in bytes.
-    caches: f64,
-    /// The first ones for data and for code, which the kernel's way through a switch may displace.
-    nearest: f64,
+    near_bytes: f64,
+    kernel_bytes: f64,
     /// Bytes of pages that the TLBs hold.
     tlb_reach: f64,
-    /// The dearest load against the fastest from where it comes from.
-    ratio: f64,
+    /// Whether translations may be lost with each switch of the address space.
+    forgets_translations: bool,
 }
 
-impl Bound<'_> {
+/// What the upper end is made of, for this machine.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Prices {
+    /// A line from the last level, where each load waits for the one before, in nanoseconds.
+    pub near_ns: f64,
+    /// A line from memory in the same way, by size of what the task has there, smallest first.
+    pub far: Vec<Far>,
+    /// Walking the page tables for a load, as so many such loads.
+    pub walk: f64,
+    /// In so many nanoseconds others load a line out of the last level, at the fastest.
+    pub stream_near_ns: f64,
+    /// In so many nanoseconds others load a line out of memory, at the fastest.
+    pub stream_far_ns: f64,
+    /// What of the last level one program has: how much of it a chase was seen to find there.
+    pub last_bytes: f64,
+}
+
+/// What a line from memory takes.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Far {
+    /// Size of the memory.
+    pub size_bytes: u64,
+    /// One line, in nanoseconds.
+    pub line_ns: f64,
+}
+
+/// What kept the upper end of a switch from being more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// The memory that the task has, or was seen to touch.
+    Memory,
+    /// What the caches of a core hold.
+    Caches,
+    /// What others could evict in the time that they ran.
+    Others,
+    /// The CPU time of the task until its next switch.
+    Turn,
+}
+
+/// An upper end for one switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct AtMost {
+    pub(super) ns: f64,
+    pub(super) limit: Limit,
+}
+
+impl Bound {
     /// None where it was not measured.
-    pub(super) fn of<'a>(calibration: &'a Calibration, host: &HostManifest) -> Option<Bound<'a>> {
-        let loads = calibration.loads.as_slice();
-        let caches = data_caches(host);
-        let nearest = *caches.first()?;
-        let tlb_reach = tlb_reach(host);
-        loads.iter().find_map(|load| load.emptied_by_page_ns)?;
+    pub(super) fn of(calibration: &Calibration, host: &HostManifest) -> Option<Bound> {
+        let levels = levels(host);
+        let first = *data_caches(host).first()?;
+        let (last, near) = levels.split_last()?;
+        // Of a single level all is near, and memory behind it.
+        let near_bytes = if near.is_empty() { *last } else { near.iter().sum() };
         Some(Bound {
-            loads,
-            line_bytes: nearest.line_bytes.0.max(1) as f64,
+            prices: Prices::of(&calibration.loads, near_bytes, if near.is_empty() { 0.0 } else { *last })?,
+            line_bytes: first.line_bytes.0.max(1) as f64,
             page_bytes: host.page_bytes.0.max(1) as f64,
-            caches: levels(host).into_iter().sum(),
-            nearest: 2.0 * nearest.size_bytes.0 as f64,
-            tlb_reach,
-            ratio: ratio(loads, tlb_reach)?,
+            near_bytes,
+            kernel_bytes: 2.0 * first.size_bytes.0 as f64,
+            tlb_reach: tlb_reach(host),
+            forgets_translations: host.has_pcid.known() != Some(&true),
         })
     }
 
-    /// Of a task with so much memory, behind a switch in which others ran for so long; without an end of either where it is not known.
-    pub(super) fn at_most(&self, bytes: f64, others_ns: f64) -> f64 {
-        let line = |load: &Load| load.emptied_ns;
-        let all = self.total(bytes.min(self.caches), self.line_bytes, line);
-        let translations =
-            self.total(bytes.min(self.tlb_reach), self.page_bytes, |load: &Load| load.emptied_by_page_ns);
-        all.min(others_ns * self.ratio) + translations + self.total(self.nearest, self.line_bytes, line)
+    pub(super) fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
+    /// Of a task with so much memory, behind a switch in which others and the kernel ran for so long; without an end of either where it
+    /// is not known.
+    pub(super) fn at_most(&self, bytes: f64, others_ns: f64) -> AtMost {
+        let pages = bytes.min(self.tlb_reach) / self.page_bytes;
+        let lines = (bytes + self.kernel_bytes) / self.line_bytes;
+        let (held, evicted) = (self.near_bytes / self.line_bytes, others_ns / self.prices.stream_near_ns);
+        let near = lines.min(held).min(evicted);
+        let walks = if self.forgets_translations { pages } else { pages.min(evicted) };
+        let far = self.far_share(others_ns);
+        let far_lines = lines.min((self.near_bytes + self.prices.last_bytes) / self.line_bytes) * far;
+        let far_ns = self.prices.far_ns(bytes);
+        let limit = match () {
+            () if evicted <= lines.min(held) => Limit::Others,
+            () if lines <= held => Limit::Memory,
+            () => Limit::Caches,
+        };
+        let walked = self.prices.walk * walks;
+        AtMost { ns: (near + walked) * self.prices.near_ns + (far_lines + walked * far) * far_ns, limit }
+    }
+
+    /// The part of what the task has in the last level that others can have taken.
+    fn far_share(&self, others_ns: f64) -> f64 {
+        let evicted_bytes = others_ns / self.prices.stream_far_ns * self.line_bytes;
+        (evicted_bytes / self.prices.last_bytes.max(self.line_bytes)).min(1.0)
     }
 
     /// How many bytes of pages may have been touched without a mark, where translations stay in the TLBs.
     pub(super) fn unmarked(&self) -> f64 {
         self.tlb_reach
     }
+}
 
-    /// What one load of each `unit` of so many bytes takes: in a straight line between two sizes, since larger memory is dearer by the
-    /// load, and beyond the last as dear as there.
-    fn total(&self, bytes: f64, unit: f64, each: impl Fn(&Load) -> Option<f64>) -> f64 {
-        let (mut before, mut value) = (0.0, 0.0);
-        for (end, each) in self.loads.iter().filter_map(|load| Some((load.size_bytes.0 as f64, each(load)?))) {
-            let next = (end / unit * each).max(value);
+impl Prices {
+    fn of(loads: &[Load], near_bytes: f64, last_bytes: f64) -> Option<Prices> {
+        let far: Vec<Far> = loads
+            .iter()
+            .filter_map(|load| Some(Far { size_bytes: load.size_bytes.0, line_ns: load.emptied_ns? }))
+            .collect();
+        let in_order = |is: &dyn Fn(f64) -> bool| {
+            let of = loads.iter().filter(|load| is(load.size_bytes.0 as f64)).filter_map(|load| load.in_order_ns);
+            of.reduce(f64::min)
+        };
+        let stream_far_ns = in_order(&|size| size > near_bytes + last_bytes).or_else(|| in_order(&|_| true))?;
+        let stream_near_ns = in_order(&|size| size > near_bytes && size <= last_bytes).unwrap_or(stream_far_ns);
+        let memory_ns = loads.last()?.chase_ns;
+        let dearest = far.iter().map(|far| far.line_ns).reduce(f64::max)?;
+        let near_ns = found_behind(loads, near_bytes).unwrap_or(dearest).min(dearest);
+        let walk = loads.iter().filter_map(|load| Some(load.emptied_by_page_ns? / load.emptied_ns? - 1.0));
+        Some(Prices {
+            near_ns,
+            far,
+            walk: walk.fold(1.0, f64::max),
+            stream_near_ns,
+            stream_far_ns,
+            last_bytes: found_in(loads, near_ns, memory_ns).min(last_bytes).max(0.0),
+        })
+    }
+
+    /// A line from memory, of a task with so much memory: in a straight line between two sizes.
+    fn far_ns(&self, bytes: f64) -> f64 {
+        let (mut before, mut value): (f64, Option<f64>) = (0.0, None);
+        for far in &self.far {
+            let end = far.size_bytes as f64;
             if bytes <= end {
-                return value + (next - value) * (bytes - before) / (end - before);
+                let from = value.unwrap_or(far.line_ns);
+                return from + (far.line_ns - from) * (bytes - before) / (end - before);
             }
-            (before, value) = (end, next);
+            (before, value) = (end, Some(far.line_ns));
         }
-        if before > 0.0 { value * (bytes / before) } else { f64::INFINITY }
+        value.unwrap_or(f64::INFINITY)
     }
 }
 
-/// Loads that find the translation, against loads in order from the same place: of each size that stays in the TLBs, and with empty caches
-/// against the largest size, which is in memory.
-fn ratio(loads: &[Load], tlb_reach: f64) -> Option<f64> {
-    let is_translated = |load: &&Load| load.size_bytes.0 as f64 <= tlb_reach;
-    let from_memory = loads.iter().filter_map(|load| load.in_order_ns).next_back()?;
-    let emptied = loads.iter().filter(is_translated).filter_map(|load| load.emptied_ns).reduce(f64::max)?;
-    let settled = loads.iter().filter(is_translated).filter_map(|load| Some(load.chase_ns / load.in_order_ns?));
-    Some(settled.fold(emptied / from_memory, f64::max))
+/// What a load takes that misses the near caches: that of a chase through memory that is larger than they are, without those that they
+/// still serve, which are as many as they hold at most.
+fn found_behind(loads: &[Load], near_bytes: f64) -> Option<f64> {
+    let size = |load: &Load| load.size_bytes.0 as f64;
+    let hit = loads.iter().filter(|load| size(load) <= 0.5 * near_bytes).map(|load| load.chase_ns).next_back()?;
+    let beyond = loads.iter().find(|load| size(load) >= 1.5 * near_bytes)?;
+    let served = near_bytes / size(beyond);
+    Some((beyond.chase_ns - served * hit) / (1.0 - served)).filter(|ns| *ns >= beyond.chase_ns)
+}
+
+/// How many bytes of a chase were found in some cache, at the most.
+fn found_in(loads: &[Load], near_ns: f64, memory_ns: f64) -> f64 {
+    let found = |load: &Load| {
+        let share = ((memory_ns - load.chase_ns) / (memory_ns - near_ns)).clamp(0.0, 1.0);
+        if share.is_finite() { share * load.size_bytes.0 as f64 } else { 0.0 }
+    };
+    loads.iter().map(found).fold(0.0, f64::max)
 }
 
 /// The largest TLB for data times the machine's usual page; without an end where it is not known.
@@ -103,19 +213,15 @@ fn levels(host: &HostManifest) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use record::Fact;
     use units::Bytes;
 
     use super::*;
     use crate::testing::host;
 
-    fn load(size: Bytes, chase: f64, emptied: Option<[f64; 2]>, in_order: f64) -> Load {
-        Load {
-            size_bytes: size,
-            chase_ns: chase,
-            emptied_ns: emptied.map(|[line, _]| line),
-            emptied_by_page_ns: emptied.map(|[_, page]| page),
-            in_order_ns: Some(in_order),
-        }
+    fn load(size_bytes: Bytes, chase_ns: f64, emptied: Option<[f64; 2]>, in_order_ns: f64) -> Load {
+        let [emptied_ns, emptied_by_page_ns] = [0, 1].map(|at| emptied.map(|both| both[at]));
+        Load { size_bytes, chase_ns, emptied_ns, emptied_by_page_ns, in_order_ns: Some(in_order_ns) }
     }
 
     /// The fake machine: L1d 48 KiB, L2 1 MiB, L3 32 MiB, lines of 64 B, 2,048 pages of 4 KiB in the TLB.
@@ -127,35 +233,67 @@ mod tests {
             preempted: None,
             reloads: Vec::new(),
             loads: vec![
-                load(Bytes::kib(64), 2.0, Some([100.0, 300.0]), 0.5),
-                load(Bytes::mib(2), 20.0, Some([100.0, 300.0]), 0.625),
-                load(Bytes::mib(16), 200.0, Some([200.0, 400.0]), 1.0),
-                load(Bytes::mib(64), 300.0, None, 2.0),
+                load(Bytes::kib(64), 20.0, Some([100.0, 300.0]), 0.5),
+                load(Bytes::mib(2), 20.0, Some([100.0, 300.0]), 1.0),
+                load(Bytes::mib(16), 200.0, Some([200.0, 400.0]), 1.5),
+                load(Bytes::mib(64), 200.0, None, 2.0),
             ],
         }
     }
 
-    #[test]
-    fn all_lines_come_back_one_behind_another_with_their_pages_and_what_the_kernel_touches() {
-        let (calibration, host) = (calibration(), host());
-        let bound = Bound::of(&calibration, &host).expect("measured");
-        // 1 MiB: 16,384 lines and 256 pages; the kernel: 96 KiB.
-        let kernel = 1_536.0 * 100.0;
-        assert_eq!(bound.at_most(f64::from(1 << 20), f64::INFINITY), 16_384.0 * 100.0 + 256.0 * 300.0 + kernel);
-        // Of 1 GiB no more than 33 MiB and 48 KiB of lines fit the caches, and no more than 8 MiB of pages the TLB.
-        let lines = (33.0 * 16_384.0 + 768.0) * 200.0;
-        let pages = 512.0 * 300.0 + (4_096.0 * 400.0 - 512.0 * 300.0) * (6.0 / 14.0);
-        assert!((bound.at_most(f64::from(1 << 30), f64::INFINITY) - (lines + pages + kernel)).abs() < 1.0);
+    fn bound() -> Bound {
+        let host = record::HostManifest { has_pcid: Fact::Known(true), ..host() };
+        Bound::of(&calibration(), &host).expect("measured")
     }
 
     #[test]
-    fn who_evicts_walks_in_order_and_who_reloads_may_not() {
-        let (calibration, host) = (calibration(), host());
-        let bound = Bound::of(&calibration, &host).expect("measured");
-        // From memory a line takes others 2 ns, and the task up to 100: more than 32 from the last level. The 16 MiB are beyond the TLB.
-        assert_eq!(bound.ratio, 50.0);
-        let nothing = bound.at_most(f64::from(1 << 20), 0.0);
-        assert_eq!(bound.at_most(f64::from(1 << 20), 1_000.0) - nothing, 50_000.0);
+    fn prices_are_of_where_a_line_is_found() {
+        let prices = bound().prices;
+        assert_eq!((prices.near_ns, prices.stream_near_ns, prices.stream_far_ns), (20.0, 1.0, 2.0));
+        // Of a chase through 16 MiB nothing was found in the last level: only of 2 MiB it is known.
+        assert_eq!((prices.walk, prices.last_bytes), (2.0, f64::from(2 << 20)));
+        assert_eq!([1.0, 2.0, 9.0, 100.0].map(|mib| prices.far_ns(mib * 1_048_576.0)), [100.0, 100.0, 150.0, 200.0]);
+    }
+
+    #[test]
+    fn a_chase_that_the_near_caches_still_serve_in_part_tells_what_the_rest_of_it_takes() {
+        // Of 128 lines 64 take 2 ns, and the others 18.
+        let loads = [load(Bytes(1 << 10), 2.0, None, 1.0), load(Bytes(8 << 10), 10.0, None, 1.0)];
+        assert_eq!(found_behind(&loads, f64::from(4 << 10)), Some(18.0));
+        assert_eq!(found_behind(&loads[..1], f64::from(4 << 10)), None);
+    }
+
+    #[test]
+    fn who_had_no_time_evicts_nothing_and_who_had_some_no_more_than_it_could_load() {
+        let bound = bound();
+        assert_eq!(bound.at_most(f64::from(1 << 20), 0.0), AtMost { ns: 0.0, limit: Limit::Others });
+        // 1,000 lines out of the last level displace 1,000 near ones and take 256 pages; 500 out of memory displace a part of what
+        // 2 MiB hold.
+        let share = 500.0 / 32_768.0;
+        let (lines, walks) = ((1u32 << 20) as f64 / 64.0 + 1_536.0, 2.0 * 256.0);
+        let expected = (1_000.0 + walks) * 20.0 + (lines + walks) * share * 100.0;
+        let found = bound.at_most(f64::from(1 << 20), 1_000.0);
+        assert!((found.ns - expected).abs() < 1e-6 && found.limit == Limit::Others, "{found:?} is not {expected}");
+    }
+
+    #[test]
+    fn a_task_loses_no_more_than_it_has_and_than_caches_hold() {
+        let bound = bound();
+        // 16 KiB and what the kernel touches: 256 lines, 4 pages, and 1,536 lines, all from memory.
+        let all = (1_792.0 + 8.0) * (20.0 + 100.0);
+        assert_eq!(bound.at_most(f64::from(16 << 10), f64::INFINITY), AtMost { ns: all, limit: Limit::Memory });
+        let [large, larger] = [30, 31].map(|log| bound.at_most(f64::from(1u32 << log), f64::INFINITY));
+        assert_eq!((large, large.limit), (larger, Limit::Caches));
+    }
+
+    #[test]
+    fn a_tlb_that_does_not_tell_address_spaces_apart_forgets_all_at_once() {
+        let mut bound = bound();
+        let kept = bound.at_most(f64::from(1 << 20), 100.0).ns;
+        bound.forgets_translations = true;
+        let pages = 2.0 * (256.0 - 100.0);
+        let share = 50.0 / 32_768.0;
+        assert!((bound.at_most(f64::from(1 << 20), 100.0).ns - kept - pages * (20.0 + share * 100.0)).abs() < 1e-6);
     }
 
     #[test]

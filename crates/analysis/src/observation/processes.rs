@@ -4,9 +4,11 @@ use ::observation::{Calibration, Observation, Pair, Source, Tasks};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cost::{self, Range, Reloading};
+use super::cost::{self, Range};
 use super::pools::Names;
-use super::{CauseCost, Latency, cause_costs, latency, observed};
+use super::reloading::{Reloaded, Reloading};
+use super::turns::{self, Limited};
+use super::{CauseCost, Latency, LikelyBy, Prices, cause_costs, known, latency, observed};
 
 /// The switches of a process, or of several together, and what they cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -41,6 +43,10 @@ pub struct ProcessFinding {
     pub interrupts_ns: Option<Range>,
     /// Indirect cost; none where the machine's is not known, or how long others ran.
     pub indirect_ns: Option<Range>,
+    /// What the likely indirect cost is made of, where most of it comes from; none where it is not known.
+    pub likely_by: Option<LikelyBy>,
+    /// What the upper end of the indirect cost is limited by; empty where that is not known.
+    pub limits: Vec<Limited>,
     /// Both.
     pub cost_ns: Option<Range>,
     /// The direct cost as a share of its CPU time.
@@ -103,9 +109,13 @@ impl Priced<'_> {
         self.observation.calibration.as_ref()
     }
 
-    fn indirect(&self, tasks: &Tasks) -> Option<Range> {
+    pub(super) fn prices(&self) -> Option<&Prices> {
+        self.reloading.as_ref()?.prices()
+    }
+
+    fn reloaded(&self, tasks: &Tasks) -> Option<Reloaded> {
         let is_forgotten = tasks.process.is_some_and(|process| self.forgotten.contains(&process));
-        self.reloading.as_ref()?.cost(tasks, is_forgotten)
+        self.reloading.as_ref()?.cost(tasks, known::of(self.observation, tasks), is_forgotten)
     }
 }
 
@@ -204,7 +214,8 @@ fn finding(priced: &Priced<'_>, process: Option<u32>, name: String, tasks: &[&Ta
     let no_more = |cost: Range| if cpu > 0.0 { cost.up_to(cpu) } else { cost };
     let direct = together(&|tasks| cost::direct(tasks, priced.calibration()?)).map(no_more);
     let interrupts = together(&|tasks| cost::interrupts(tasks, priced.calibration()?)).map(no_more);
-    let indirect = together(&|tasks| priced.indirect(tasks));
+    let reloaded: Option<Vec<Reloaded>> = tasks.iter().map(|tasks| priced.reloaded(tasks)).collect();
+    let indirect = reloaded.as_ref().map(|all| all.iter().fold(Range::NOTHING, |sum, each| sum.plus(each.cost)));
     let both = direct.zip(indirect).map(|(direct, indirect)| no_more(direct.plus(indirect)));
     let of_its_cpu = |cost: Option<Range>| cost.filter(|_| cpu > 0.0).map(|cost| cost.over(cpu));
     let (switches, involuntary) = (sum(Tasks::switches), sum(|tasks| tasks.involuntary));
@@ -227,6 +238,8 @@ fn finding(priced: &Priced<'_>, process: Option<u32>, name: String, tasks: &[&Ta
         direct_ns: direct,
         interrupts_ns: interrupts,
         indirect_ns: indirect,
+        likely_by: reloaded.as_deref().and_then(most_of),
+        limits: turns::together(reloaded.into_iter().flatten().flat_map(|each| each.limited)),
         cost_ns: both,
         direct_share: of_its_cpu(direct),
         indirect_share: of_its_cpu(indirect),
@@ -236,4 +249,14 @@ fn finding(priced: &Priced<'_>, process: Option<u32>, name: String, tasks: &[&Ta
         moved: [0, 1, 2].map(|at| tasks.iter().fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))),
         causes: cause_costs::find(tasks, priced.calibration()),
     }
+}
+
+/// What most of the likely cost is by; of none at all what the best of it is by.
+fn most_of(reloaded: &[Reloaded]) -> Option<LikelyBy> {
+    let mut sums: BTreeMap<LikelyBy, f64> = BTreeMap::new();
+    for each in reloaded {
+        *sums.entry(each.by).or_default() += each.cost.likely.unwrap_or(0.0);
+    }
+    let (first, rest) = (sums.iter().next()?, sums.iter().skip(1));
+    Some(*rest.fold(first, |most, each| if each.1 > most.1 { each } else { most }).0)
 }

@@ -72,6 +72,7 @@ fn header(plan: Plan) -> Header {
         program_version: String::new(),
         started_at: String::new(),
         command: Vec::new(),
+        build_id: None,
         seed: 3,
         host,
         clock: ClockFacts {

@@ -1,5 +1,5 @@
 use ::observation::{Observation, Source, Subject};
-use analysis::observation::{Advice, Change, Findings, NO_BOUND, Range, Widest};
+use analysis::observation::{Advice, Change, Findings, LikelyBy, NO_BOUND, Range, Widest};
 
 use crate::page::Page;
 use crate::plain::plain;
@@ -48,7 +48,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
                 "Switching costs {who} {} of the CPU time{}: {direct} directly, {}.",
                 of_range(range),
                 in_cpus(all.cost_cpus, observation),
-                of_caches(range, indirect)
+                of_caches(range, indirect, all.likely_by)
             )
         }
         (_, Some(direct), _) => {
@@ -64,11 +64,16 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// `0.63 % for reloading caches if memory is walked in order (0 to 19 % in any order)`.
-fn of_caches(both: Range, indirect: Range) -> String {
-    let likely = indirect.likely.map_or(String::new(), |likely| {
-        format!("{} for reloading caches if memory is walked in order ", share(Some(likely)))
-    });
+/// `0.63 % for reloading caches if memory is walked in order, by pages (0 to 19 % in any order)`, `4.2 % for reloading caches, by inject (...)`.
+fn of_caches(both: Range, indirect: Range, by: Option<LikelyBy>) -> String {
+    let source = match by {
+        Some(by @ (LikelyBy::Pages | LikelyBy::Memory)) => format!(" if memory is walked in order, by {by}"),
+        Some(by) => format!(", by {by}"),
+        None => String::new(),
+    };
+    let likely = indirect
+        .likely
+        .map_or(String::new(), |likely| format!("{} for reloading caches{source} ", share(Some(likely))));
     if both.is_bounded() {
         format!("{likely}(0 to {} in any order)", share(Some(indirect.high)))
     } else {
@@ -218,7 +223,7 @@ pub(super) fn widest(widest: Widest, with_a_tenth: Option<f64>) -> String {
             "what reloading costs at most, which the measurement of this machine does not tell (switchcost measure)."
         }
         (Widest::Reload, _) => {
-            "how much of the caches survives a switch. Trace the program and simulate it (switchcost trace, switchcost simulate)."
+            "how much of the caches survives a switch. switchcost inject measures that on the program itself, and later observations use it."
         }
         (Widest::Direct, _) => {
             "what a switch costs here; measure again when the machine is quiet (switchcost measure)."

@@ -1,6 +1,7 @@
 //! The report on an observation: what switching costs live programs, why they are switched, and by whom.
 
 mod answer;
+mod caches;
 mod csv;
 mod figures;
 pub(crate) mod json;

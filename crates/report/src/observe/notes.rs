@@ -1,7 +1,7 @@
 use ::observation::{Observation, Source, Throttled};
 use analysis::observation::{Findings, Widest};
 
-use super::{answer, figures, neighbours};
+use super::{answer, caches, figures, neighbours};
 use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::time;
@@ -69,6 +69,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         )
     }));
     if is_all {
+        notes.extend(caches::notes(observation, findings));
         notes.extend(of_the_kernel(observation));
     }
     if let Some(own) = findings.own_share {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ::observation::{
-    Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, Load, LongWait, Observation, Pair, Reload, Source,
-    Subject, Why,
+    Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, KnownBy, KnownPoint, KnownReload, Load, LongWait,
+    Observation, Pair, Reload, Source, Subject, Why,
 };
 use analysis::observation::analyse;
 use units::{Bytes, Nanos};
@@ -133,8 +133,33 @@ fn a_bound_is_told_with_what_it_holds_for_and_what_is_likely_with_what_it_suppos
     });
     let text = screen(&bounded).replace('\n', " ");
     let (answer, _) = text.split_once(" There were ").expect("an answer");
-    assert!(answer.contains("if memory is walked in order (0 to ") && answer.contains(" in any order)"), "{answer}");
+    assert!(
+        answer.contains("if memory is walked in order, by ")
+            && answer.contains(" (0 to ")
+            && answer.contains(" in any order)"),
+        "{answer}"
+    );
     assert!(answer.contains(" CPU") && !answer.contains("or more"), "{answer}");
+}
+
+#[test]
+fn where_the_likely_comes_from_is_one_word_and_what_limits_the_upper_end_is_among_the_details() {
+    let mut known = large();
+    let point = |cost| KnownPoint { away_bytes: Bytes::kib(64), ran_ns: Nanos(1_000), cost };
+    known.known = vec![KnownReload {
+        by: KnownBy::Inject,
+        file: "gzip-injection.jsonl".to_owned(),
+        processes: known.tasks.iter().filter_map(|tasks| tasks.process).collect(),
+        name: String::new(),
+        points: vec![point(cost(100.0))],
+    }];
+    let text = screen(&known).replace('\n', " ");
+    assert!(text.contains(" for reloading caches, by inject (0 to "), "{text}");
+    let style = Style { is_detailed: true, ..Style::default() };
+    let all = render(&known, &analyse(&known), By::Program, Format::Table, style).replace("\n    ", " ");
+    let parts =
+        ["is known by inject: gzip-injection.jsonl", "Reloading caches costs at most: behind", "lines a microsecond"];
+    parts.iter().for_each(|part| assert!(all.contains(part), "{part}: {all}"));
 }
 
 #[test]

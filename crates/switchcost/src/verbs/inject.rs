@@ -21,6 +21,7 @@ use units::{Bytes, CpuId, Nanos};
 
 use super::measure::cpus::Claims;
 use super::report::{Loaded, show_loaded};
+use crate::build_ids;
 use crate::cli::inject::{Footprint, InjectArguments};
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
@@ -193,6 +194,7 @@ fn record(
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: runs::stamp(now),
         command: redact::shown(words, redaction),
+        build_id: build_ids::of_command(&arguments.command),
         seed: arguments.seed.unwrap_or_else(super::seed_of_now),
         host: redact::host(host, redaction),
         clock,

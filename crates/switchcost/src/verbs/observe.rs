@@ -5,6 +5,7 @@ mod endpoint;
 mod events;
 mod functions;
 mod kept;
+mod known;
 mod live;
 mod views;
 
@@ -52,6 +53,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         })?,
     };
     observation.stacks.iter_mut().for_each(functions::name);
+    observation.known = known::find(&observation);
     kept.write(&observation).map_err(Failure::WriteObservation)?;
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);

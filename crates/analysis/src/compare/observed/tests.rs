@@ -46,6 +46,7 @@ fn named(name: &str, made: Made) -> Tasks {
         causes: Vec::new(),
         off: Histogram::default(),
         wait: Histogram::of(waits),
+        turns: Histogram::default(),
         others: Histogram::of([0, switches]),
     }
 }
@@ -86,6 +87,7 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
         moments: Vec::new(),
         stacks: None,
         slice_extensions: None,
+        known: Vec::new(),
         calibration: Some(calibration(1_000.0, "2026-01-01T00:00:00Z")),
     }
 }

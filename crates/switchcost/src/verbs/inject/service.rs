@@ -17,6 +17,7 @@ use units::{CpuId, Nanos};
 
 use super::neighbours::Neighbours;
 use super::{Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show, work};
+use crate::build_ids;
 use crate::cli::inject::InjectArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
@@ -112,6 +113,7 @@ fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrup
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: runs::stamp(now),
         command: vec![run.found.name.clone()],
+        build_id: build_ids::of_process(run.found.id.process),
         seed: run.arguments.seed.unwrap_or_else(crate::verbs::seed_of_now),
         host: redact::host(host, redaction),
         clock,

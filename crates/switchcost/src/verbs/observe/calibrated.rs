@@ -58,7 +58,7 @@ fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
 
 /// Whether a switch costs the same: the kernel, the processor, and what makes either slower are. A record may have been told to keep
 /// the machine's name and the kernel's command line to itself.
-fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
+pub(super) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
     let now = if record.is_redacted() { host.clone().redacted() } else { host.clone() };
     let of = |host: &HostManifest| {
         (

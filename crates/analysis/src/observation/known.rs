@@ -1,0 +1,85 @@
+use ::observation::{KnownBy, KnownPoint, KnownReload, Observation, Tasks};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What the likely part of the caches is made of, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum LikelyBy {
+    /// `inject` has measured it on this program.
+    Inject,
+    /// A profile of this program, at the prices of this machine.
+    Profile,
+    /// The pages that it touched, as if it walked them in order.
+    Pages,
+    /// The memory that it has, as if it walked all of it in order.
+    Memory,
+}
+
+/// What is known of these tasks in the best way.
+pub(super) fn of<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<&'a KnownReload> {
+    let known = observation.known.iter().filter(|known| known.is_of(tasks.process, &tasks.name));
+    known.filter(|known| !known.points.is_empty()).min_by_key(|known| known.by)
+}
+
+impl LikelyBy {
+    pub(super) fn of(tasks: &Tasks, known: Option<&KnownReload>) -> LikelyBy {
+        match known.map(|known| known.by) {
+            Some(KnownBy::Inject) => LikelyBy::Inject,
+            Some(KnownBy::Profile) => LikelyBy::Profile,
+            None if tasks.referenced_bytes.is_some() => LikelyBy::Pages,
+            None => LikelyBy::Memory,
+        }
+    }
+}
+
+/// What a switch likely costs, by what others touched and how long the program then ran: in straight lines between what is known, from
+/// nothing on. Who runs for shorter than any that is known has lost as much less; beyond the last it is as there.
+pub(super) fn likely(points: &[KnownPoint], away_bytes: f64, ran_ns: f64) -> f64 {
+    let mut of_away: Vec<(f64, f64)> = Vec::new();
+    for same in points.chunk_by(|a, b| a.away_bytes == b.away_bytes) {
+        let over_time: Vec<(f64, f64)> = same.iter().map(|point| (point.ran_ns.0 as f64, point.cost.ns)).collect();
+        of_away.push((same[0].away_bytes.0 as f64, between(&over_time, ran_ns)));
+    }
+    between(&of_away, away_bytes)
+}
+
+fn between(points: &[(f64, f64)], at: f64) -> f64 {
+    let mut before = (0.0, 0.0);
+    for &(end, value) in points {
+        if at <= end && end > before.0 {
+            return before.1 + (value - before.1) * (at - before.0) / (end - before.0);
+        }
+        before = (end, value);
+    }
+    before.1
+}
+
+#[cfg(test)]
+mod tests {
+    use ::observation::Cost;
+    use units::{Bytes, Nanos};
+
+    use super::*;
+
+    fn point(kib: u64, us: u64, ns: f64) -> KnownPoint {
+        KnownPoint {
+            away_bytes: Bytes::kib(kib),
+            ran_ns: Nanos(us * 1_000),
+            cost: Cost { ns, low_ns: ns, high_ns: ns },
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_told_between_its_points_and_not_beyond() {
+        let points = [point(0, 100, 0.0), point(64, 100, 1_000.0), point(64, 200, 1_500.0), point(128, 200, 3_500.0)];
+        let of = |kib: f64, us: f64| likely(&points, kib * 1_024.0, us * 1_000.0);
+        assert_eq!(
+            [of(64.0, 100.0), of(64.0, 150.0), of(64.0, 50.0), of(32.0, 100.0)],
+            [1_000.0, 1_250.0, 500.0, 500.0]
+        );
+        assert_eq!((of(96.0, 200.0), of(1e6, 1e6), of(0.0, 200.0)), (2_500.0, 3_500.0, 0.0));
+        assert_eq!(likely(&[], 1.0, 1.0), 0.0);
+    }
+}

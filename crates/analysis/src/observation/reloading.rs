@@ -1,0 +1,136 @@
+use ::observation::{Calibration, KnownReload, Tasks};
+use record::{CacheKind, HostManifest};
+use units::{Bytes, Nanos};
+
+use super::bound::{AtMost, Bound, Limit, Prices};
+use super::cost::{Range, direct};
+use super::curve::Curve;
+use super::known::{self, LikelyBy};
+use super::turns::{self, Limited, Returns};
+
+/// What is known of reloading on this machine.
+pub(super) struct Reloading<'a> {
+    calibration: &'a Calibration,
+    curve: Curve<'a>,
+    bound: Option<Bound>,
+    /// The largest cache, in bytes.
+    last_level: f64,
+}
+
+/// What reloading costs tasks, and what limits the upper end of it.
+pub(super) struct Reloaded {
+    pub(super) cost: Range,
+    pub(super) by: LikelyBy,
+    pub(super) limited: Vec<Limited>,
+}
+
+impl Reloading<'_> {
+    /// None where the machine's costs are not known.
+    pub(super) fn of<'a>(calibration: &'a Calibration, host: &HostManifest) -> Option<Reloading<'a>> {
+        let caches = host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+        Some(Reloading {
+            calibration,
+            curve: Curve::of(calibration)?,
+            bound: Bound::of(calibration, host),
+            last_level: caches.map(|cache| cache.size_bytes.0).max().map_or(f64::INFINITY, |size| size as f64),
+        })
+    }
+
+    pub(super) fn prices(&self) -> Option<&Prices> {
+        self.bound.as_ref().map(Bound::prices)
+    }
+
+    /// What reloading costs the tasks after their switches. A task that did not come back in the window has not reloaded anything in it.
+    /// `loses_translations`: whether others made the TLBs forget its pages time and again.
+    pub(super) fn cost(
+        &self,
+        tasks: &Tasks,
+        known: Option<&KnownReload>,
+        loses_translations: bool,
+    ) -> Option<Reloaded> {
+        let direct = direct(tasks, self.calibration)?;
+        let likely = known.map_or_else(|| self.in_order(tasks, direct), |known| self.as_known(tasks, direct, known));
+        let each = direct.over(tasks.switches().max(1) as f64);
+        let limited = turns::limited(self.returns(tasks, each, loses_translations), &tasks.turns, each.low);
+        let most: f64 = limited.iter().map(|limited| limited.ns).sum();
+        // What the tasks did not run for, they did not reload in.
+        let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
+        let cost = Range { low: 0.0, likely: Some(likely), high: most.max(likely) }.up_to(room);
+        Some(Reloaded { limited: within(limited, most, cost.high), by: LikelyBy::of(tasks, known), cost })
+    }
+
+    /// The most that each return may have cost, whatever the task did then. The kernel's own way, of the switch away and of that back,
+    /// evicts as others do.
+    fn returns(&self, tasks: &Tasks, direct: Range, loses_translations: bool) -> Returns {
+        let footprint = self.footprint(tasks, loses_translations);
+        let at_most = |others_ns: f64| match &self.bound {
+            Some(bound) => bound.at_most(footprint, others_ns + 2.0 * direct.high),
+            None => AtMost { ns: f64::INFINITY, limit: Limit::Turn },
+        };
+        let behind =
+            |(_, to, count): (Nanos, Option<Nanos>, u64)| (at_most(to.map_or(f64::INFINITY, |to| to.0 as f64)), count);
+        // A core that was left keeps what is in its own caches; its other thread shares them.
+        let moves = tasks.moved[1].saturating_add(tasks.moved[2]);
+        tasks.others.buckets().map(behind).chain((moves > 0).then(|| (at_most(f64::INFINITY), moves))).collect()
+    }
+
+    /// Of a walk in order over the pages that were touched, else over all that it has, and no more than can be walked in the time of one
+    /// turn, nor in that of the others.
+    fn in_order(&self, tasks: &Tasks, direct: Range) -> f64 {
+        let run = (tasks.run_ns.0 as f64 - direct.likely.unwrap_or(direct.low)).max(0.0);
+        let turn = self.curve.walked_in(run / tasks.switches().max(1) as f64);
+        let touched = tasks.referenced_bytes.or(tasks.resident_bytes).map_or(f64::INFINITY, |bytes| bytes.0 as f64);
+        let touched = touched.min(self.last_level).min(turn);
+        let reload = |bytes: f64| self.curve.at(bytes, |reload| reload.cost.ns);
+        behind_all(tasks, |usual| match usual {
+            Some(usual) => reload(touched.min(self.curve.walked_in(usual))).min(usual),
+            None => reload(touched),
+        })
+    }
+
+    /// As it is known of the program, where others walked in order for as long as they had.
+    fn as_known(&self, tasks: &Tasks, direct: Range, known: &KnownReload) -> f64 {
+        let run = (tasks.run_ns.0 as f64 - direct.likely.unwrap_or(direct.low)).max(0.0);
+        let turn = run / tasks.switches().max(1) as f64;
+        behind_all(tasks, |usual| {
+            let away = usual.map_or(f64::INFINITY, |usual| self.curve.walked_in(usual));
+            known::likely(&known.points, away, turn)
+        })
+    }
+
+    /// The most that tasks may touch in a turn: what their process has; or what it touched while its pages were looked at, if turns are
+    /// shorter. A page whose translation was there all the time is not seen to be touched.
+    fn footprint(&self, tasks: &Tasks, loses_translations: bool) -> f64 {
+        let bytes = |bytes: Option<Bytes>| bytes.map_or(f64::INFINITY, |bytes| bytes.0 as f64);
+        let is_longer = tasks.run_ns.0 as f64 / tasks.switches().max(1) as f64 > MARKED_NS;
+        let unmarked = match &self.bound {
+            Some(bound) if !loses_translations => bound.unmarked(),
+            _ => 0.0,
+        };
+        let marked = if is_longer { f64::INFINITY } else { bytes(tasks.referenced_bytes) + unmarked };
+        bytes(tasks.resident_bytes).min(marked)
+    }
+}
+
+/// The sum over all returns of a cost by how long others ran, which after a move to another core is none.
+fn behind_all(tasks: &Tasks, cost: impl Fn(Option<f64>) -> f64) -> f64 {
+    let behind = |(from, to, count): (Nanos, Option<Nanos>, u64)| {
+        let usual = to.map_or(from.0 as f64, |to| (from.0 as f64 + to.0 as f64) / 2.0);
+        count as f64 * cost(Some(usual))
+    };
+    let moves = tasks.moved[1].saturating_add(tasks.moved[2]);
+    let moved = if moves > 0 { moves as f64 * cost(None) } else { 0.0 };
+    tasks.others.buckets().map(behind).sum::<f64>() + moved
+}
+
+/// For so long is looked at which pages are touched, in nanoseconds.
+const MARKED_NS: f64 = 1e8;
+
+/// The same limits where all of it can be no more than the CPU time: what is beyond is the CPU time's.
+fn within(limited: Vec<Limited>, most: f64, high: f64) -> Vec<Limited> {
+    if most <= high {
+        return limited;
+    }
+    let switches = limited.iter().fold(0u64, |sum, limited| sum.saturating_add(limited.switches));
+    vec![Limited { by: Limit::Turn, switches, ns: high }]
+}

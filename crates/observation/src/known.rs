@@ -1,0 +1,49 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+
+use crate::Cost;
+
+/// What is known from elsewhere of what cold caches cost a program.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct KnownReload {
+    /// How it is known.
+    pub by: KnownBy,
+    /// In which file.
+    pub file: String,
+    /// The processes that run this program.
+    pub processes: Vec<u32>,
+    /// The name of those that have ended, as the kernel keeps it, or nothing; hostile text until escaped.
+    pub name: String,
+    /// What a switch costs, by what others touched meanwhile and by how long the program then ran; in this order, smallest first.
+    pub points: Vec<KnownPoint>,
+}
+
+/// How it is known what cold caches cost a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum KnownBy {
+    /// `inject` has measured it on this program.
+    Inject,
+    /// The profile of a trace of this program, at the prices of this machine.
+    Profile,
+}
+
+/// What bringing back costs behind one switch.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct KnownPoint {
+    /// What others touched meanwhile.
+    pub away_bytes: Bytes,
+    /// How long the program ran until it was switched from again.
+    pub ran_ns: Nanos,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+impl KnownReload {
+    /// Whether it is of these tasks.
+    pub fn is_of(&self, process: Option<u32>, name: &str) -> bool {
+        process.map_or_else(|| self.name == name, |process| self.processes.contains(&process))
+    }
+}
