@@ -60,7 +60,7 @@ setup-site:
 	@scripts/setup.sh site
 
 build: setup-build tool ## Build target/release/switchcost and the capture tool
-	@$(CARGO) build --release --locked --package switchcost
+	@$(CARGO) build --release --config scripts/quick.toml --locked --package switchcost
 	@$(MAKE) --no-print-directory --silent smoke SMOKED='$(BINARY)'
 
 # A tool that was linked with a Valgrind which nobody has tried has to show that it captures.
@@ -153,7 +153,8 @@ fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 
 # On the program with checks, as tests have it: nobody shall measure with that.
 attack: setup tool ## Kill, starve and deceive the program for 15 minutes, and judge what it does; ARGS="..." are handed on
-	@$(CARGO) build --release --config scripts/checked.toml --locked --package switchcost --package switchcost-attack
+	@$(CARGO) build --release --config scripts/quick.toml --config scripts/checked.toml --locked --package switchcost \
+		--package switchcost-attack
 	@'$(TARGET)/release/switchcost-attack' $(ARGS); code=$$?; rm -f '$(BINARY)'; exit $$code
 
 clean: ## Remove what was built

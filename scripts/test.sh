@@ -150,7 +150,8 @@ read_ended() {
 # --- building ---------------------------------------------------------------------------------------------------------
 
 # Our own crates as the tests of whole programs want them, which wait for them; and as unit tests do, which wait for the compiler.
-whole=(--release --config scripts/checked.toml --workspace --locked)
+quick=(--release --config scripts/quick.toml --workspace --locked)
+whole=("${quick[@]}" --config scripts/checked.toml)
 units=("${whole[@]}" --config scripts/unoptimised.toml)
 # Clippy looks at what it compiles, so that nothing is compiled for it alone: `cargo clippy` says it so to a `cargo check`. It looks at
 # libraries where unit tests are built, and at programs and tests of whole programs where these are.
@@ -173,7 +174,7 @@ preparing=$!
 
 note_programs "${lint[@]}" cargo test --lib --bins "${units[@]}"
 # What measures, without checks, which one test looks at. The features of others are those of the whole workspace, as in the tests.
-cargo build --release --locked --workspace --example serve || exit 1
+cargo build "${quick[@]}" --example serve || exit 1
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER
 "${lint_programs[@]}" cargo build --bins --examples "${whole[@]}" || exit 1
