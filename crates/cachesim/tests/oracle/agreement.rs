@@ -39,7 +39,7 @@ pub(crate) fn cases(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(900))]
+    #![proptest_config(cases(600))]
 
     #[test]
     fn any_design_on_any_stream(
@@ -54,7 +54,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn plain_designs_on_any_stream(design in plain_design(), options in options(), stream in stream(300)) {
@@ -78,7 +78,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(15))]
+    #![proptest_config(cases(10))]
 
     #[test]
     fn long_streams(design in design(), options in options(), stream in stream(2000)) {

@@ -38,7 +38,7 @@ fn agree_with_oracle(family: &Family, options: &Options, chunks: &[Chunk]) -> Re
 }
 
 proptest! {
-    #![proptest_config(cases(180))]
+    #![proptest_config(cases(120))]
 
     #[test]
     fn a_family_agrees_with_each_member(
@@ -52,7 +52,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(90))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn a_family_agrees_with_the_oracle(family in swept_family(), options in options(), stream in stream(200)) {
@@ -61,7 +61,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(18))]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn long_streams_of_families(family in swept_family(), options in options(), stream in stream(3000)) {
