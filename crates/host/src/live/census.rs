@@ -136,6 +136,8 @@ mod tests {
         let own = crate::task::current_tid() as u32;
         let census = Census::now(&Root::system());
         let seen = census.threads().find(|seen| seen.id.thread == own).expect("it runs");
-        assert!(seen.id.process == std::process::id() && census.family(seen.id.process).len() == 1);
+        assert_eq!(seen.id.process, std::process::id());
+        // Other tests start processes meanwhile.
+        assert!(census.family(seen.parent).contains(&seen.id.process));
     }
 }
