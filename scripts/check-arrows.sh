@@ -19,12 +19,14 @@ allowed() {
         observation) echo "remedies units record" ;;
         observe) echo "units record host observation" ;;
         injection) echo "remedies units record" ;;
+        profile) echo "remedies units record" ;;
+        reuse) echo "profile trace units" ;;
         inject) echo "units workload record host injection" ;;
         simulation-result) echo "design record" ;;
         simulation-record) echo "remedies record simulation-result" ;;
         host) echo "units workload record" ;;
         measure) echo "remedies units workload record host" ;;
-        analysis) echo "units workload design record observation injection simulation-result" ;;
+        analysis) echo "units workload design record observation injection profile simulation-result" ;;
         # Data for and from programs of other authors: nothing of ours above it.
         trace) echo "remedies units workload" ;;
         cachesim) echo "units design record simulation-result trace" ;;
@@ -33,11 +35,11 @@ allowed() {
         programs) echo "remedies" ;;
         symbols) echo "" ;;
         reproduce) echo "units workload design record simulation-result analysis" ;;
-        report) echo "units workload record observation injection simulation-result trace analysis reproduce" ;;
-        switchcost) echo "remedies units workload design record simulation-result simulation-record observation injection host browser measure observe inject trace cachesim capture programs symbols analysis reproduce report" ;;
+        report) echo "units workload record observation injection profile simulation-result trace analysis reproduce" ;;
+        switchcost) echo "remedies units workload design record simulation-result simulation-record observation injection profile host browser measure observe inject trace reuse cachesim capture programs symbols analysis reproduce report" ;;
         # They run the program from outside, as a user would; the one that measures may read what it wrote.
         attack) echo "" ;;
-        bench) echo "units record host browser trace cachesim" ;;
+        bench) echo "units record host browser trace cachesim profile analysis" ;;
         *) return 1 ;;
     esac
 }

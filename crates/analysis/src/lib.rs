@@ -24,6 +24,7 @@ pub mod injection;
 mod judged;
 mod knees;
 mod latency;
+pub mod model;
 pub mod observation;
 mod order_statistics;
 mod paired;

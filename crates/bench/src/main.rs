@@ -14,6 +14,7 @@ mod inject;
 mod input;
 mod known_answers;
 mod live;
+mod model;
 mod neighbour;
 mod observe;
 mod order;
@@ -74,6 +75,8 @@ enum Part {
     RangeOfServices,
     /// What a preemption costs programs that know it (7 minutes)
     Inject,
+    /// What the model of a switch says of ten programs, beside what preemptions cost them; the simulator beside time (15 minutes)
+    Model,
     /// Pages of large records, and a comparison; makes a --full record first
     Report,
 }
@@ -116,7 +119,7 @@ fn main() -> ExitCode {
     };
     println!("program: {}\n{}\n", program.built(), program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 17] = [
+    let parts: [(Part, Measure); 18] = [
         (Part::Pipe, agreement::pipe),
         (Part::Fiber, agreement::fiber),
         (Part::KnownAnswers, known_answers::all),
@@ -133,6 +136,7 @@ fn main() -> ExitCode {
         (Part::Range, range::of_pairs),
         (Part::RangeOfServices, range::of_services),
         (Part::Inject, inject::all),
+        (Part::Model, model::all),
         (Part::Report, report::all),
     ];
     let rows: Vec<Row> =

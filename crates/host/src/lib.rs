@@ -20,6 +20,7 @@ pub mod facts;
 mod fixed_addresses;
 pub mod held;
 pub mod ipc;
+pub mod jumps;
 pub mod limits;
 pub mod live;
 pub mod memory;

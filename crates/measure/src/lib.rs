@@ -21,6 +21,7 @@ mod latency;
 mod peers;
 mod plan;
 mod preempt;
+pub mod prices;
 mod protocol;
 mod repetition;
 mod ring;

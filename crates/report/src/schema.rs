@@ -15,6 +15,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         of::<measure::json::ReportView<'_>>(measure::MEASURE_REPORT_SCHEMA),
         of::<observe::json::View<'_>>(observe::OBSERVE_REPORT_SCHEMA),
         of::<inject::json::View<'_>>(inject::INJECT_REPORT_SCHEMA),
+        of::<profile::Profile>(profile::PROFILE_SCHEMA),
+        of::<profile::Prices>(profile::PRICES_SCHEMA),
         of::<compare::json::View<'_>>(compare::COMPARE_SCHEMA),
         of::<Fitness>(record::DOCTOR_SCHEMA),
         of::<trace::Info<'_>>(trace::INFO_SCHEMA),

@@ -193,6 +193,7 @@ Examples:
   switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a switch
   switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB    the same by what the neighbour touches
   switchcost measure --placement pair --concurrent       a cache shared in turn, and at once
+  switchcost measure --prices prices.json                what a lost line costs: for the model of a switch
   switchcost measure --lmbench                           lmbench's seven columns
   switchcost measure --placement matrix                  every pair of CPUs
   switchcost measure --format json --out result.json     for programs
@@ -280,6 +281,12 @@ pub(crate) struct MeasureArguments {
     /// lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K
     #[arg(long, conflicts_with_all = SELECTORS, conflicts_with = "full", help_heading = "What to measure")]
     pub(crate) lmbench: bool,
+
+    /// Measure instead what a lost line costs, by size, footprint and kind of access, and what the kernel's way through a switch does:
+    /// the prices of the model of a switch; write them to FILE
+    #[arg(long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = ["full", "quick", "lmbench"],
+          help_heading = "What to measure")]
+    pub(crate) prices: Option<PathBuf>,
 
     /// CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts]
     #[arg(long, value_name = "LIST", help_heading = "Control of the environment")]

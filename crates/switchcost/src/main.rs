@@ -62,6 +62,10 @@ fn start() -> ExitCode {
     if let Some(words) = words_behind(measure::TURNS_ARGUMENT) {
         return take_turns(words.first().map_or("", String::as_str));
     }
+    if let Some(words) = words_behind(measure::prices::SPIN_ARGUMENT) {
+        measure::prices::spin(words.first().and_then(|steps| steps.parse().ok()).unwrap_or(0));
+        return ExitCode::SUCCESS;
+    }
     if let Some(words) = words_behind(host::restorer::RESTORER_ARGUMENT) {
         host::restorer::restore(&words);
         return ExitCode::SUCCESS;

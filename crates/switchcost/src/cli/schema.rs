@@ -14,6 +14,10 @@ pub(crate) enum Printed {
     Compare,
     /// By inject, and by report of its record
     Inject,
+    /// By trace --profile and trace profile
+    Profile,
+    /// By measure --prices
+    Prices,
     /// By doctor
     Doctor,
     /// By trace info

@@ -85,6 +85,7 @@ Examples:
   switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two that take turns
   switchcost trace --system -o all.sct -- gzip -k file      the kernel's own references, too
   switchcost trace --system --append pti=on --append pti=off -o all.sct -- gzip -k file    all.pti=on.sct and all.pti=off.sct
+  switchcost trace --profile gzip.json -- gzip -k file      what the model of a switch needs to know of it, and no trace
   switchcost trace info two.sct                             what is in a trace
   switchcost trace check two.sct                            is it whole and sound?
   switchcost trace head two.sct -n 20                       the first events
@@ -102,6 +103,10 @@ pub(crate) struct TraceArguments {
     /// Write the trace to FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Write no trace, but to FILE what the model of a switch needs to know of the program: lines used again behind a cut
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "system"], help_heading = "Output")]
+    pub(crate) profile: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) redaction: Redaction,
@@ -126,6 +131,8 @@ pub(crate) enum TraceAction {
     Check(TraceFile),
     /// Print the first events of a trace
     Head(HeadArguments),
+    /// Make a profile of a trace: what the model of a switch needs to know of the program
+    Profile(ProfileArguments),
     /// Make a trace of the walks of measure, without a program; or with --system of its tasks in a guest
     Walks(WalksArguments),
     /// Make a trace from another tool's
@@ -151,6 +158,17 @@ pub(crate) struct HeadArguments {
     /// How many events
     #[arg(short, long, value_name = "NUMBER", default_value_t = 40)]
     pub(crate) number: u64,
+}
+
+/// Makes a profile of a trace: how many lines are used again behind a cut, by time, by how they are asked for and by their age.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ProfileArguments {
+    /// The trace
+    pub(crate) file: PathBuf,
+
+    /// Write to FILE instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 const WALKS_EXAMPLES: &str = "\

@@ -6,6 +6,7 @@ mod service;
 mod work;
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use host::clock::{Calibration, Clock, monotonic};
 use host::control::pin;
@@ -48,9 +49,26 @@ pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
 }
 
 fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
-    host::own_proc::check().map_err(Failure::ForeignProc)?;
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
+    let Some(path) = recorded(arguments, &interrupt)? else {
+        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
+    };
+    show(arguments, &path, output, &interrupt)
+}
+
+/// What came of it, from its record.
+fn show(arguments: &InjectArguments, path: &Path, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {
+    if arguments.depth.details || arguments.form.is_elsewhere() {
+        say!("record: {}", path.display());
+    }
+    let exit = show_loaded(&Loaded::read(path)?, path, &arguments.form, arguments.depth, output)?;
+    Ok(interrupt.exit().unwrap_or(exit))
+}
+
+/// Injects, and tells where the record is; none where it was stopped before there was one.
+pub(super) fn recorded(arguments: &InjectArguments, interrupt: &Interrupt) -> Result<Option<PathBuf>, Failure> {
+    host::own_proc::check().map_err(Failure::ForeignProc)?;
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
     if let Some(kept) = &arguments.keep_output {
         let refused = |source: io::Error| Failure::Output { path: kept.clone(), source };
@@ -68,20 +86,7 @@ fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
     check_rights(plan.cpu)?;
     let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
     claims.tell();
-    if record(arguments, subject, host, plan, &place, &interrupt)?.is_none() {
-        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
-    }
-    drop((folder, claims));
-    show(arguments, &place, output, &interrupt)
-}
-
-/// What came of it, from its record.
-fn show(arguments: &InjectArguments, place: &Place, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {
-    if arguments.depth.details || arguments.form.is_elsewhere() {
-        say!("record: {}", place.path.display());
-    }
-    let exit = show_loaded(&Loaded::read(&place.path)?, &place.path, &arguments.form, arguments.depth, output)?;
-    Ok(interrupt.exit().unwrap_or(exit))
+    Ok(record(arguments, subject, host, plan, &place, interrupt)?.map(|()| place.path))
 }
 
 fn plan(

@@ -1,6 +1,7 @@
 //! `switchcost measure`: plan, record, measure, and show what came of it.
 
 pub(super) mod cpus;
+mod prices;
 mod record_run;
 mod selection;
 
@@ -24,6 +25,9 @@ use record_run::RunToRecord;
 
 pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     host::own_proc::check().map_err(Failure::ForeignProc)?;
+    if let Some(path) = &arguments.prices {
+        return prices::run(arguments, path);
+    }
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let path = record(arguments, selection::preset(arguments), &interrupt)?;

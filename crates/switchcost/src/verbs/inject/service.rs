@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     claims.tell();
     record(&Run { arguments, found, counted, work }, host, plan, &place, &interrupt)?;
     drop(claims);
-    show(arguments, &place, output, &interrupt)
+    show(arguments, &place.path, output, &interrupt)
 }
 
 /// What is to be preempted.

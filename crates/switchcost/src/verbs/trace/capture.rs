@@ -200,7 +200,7 @@ impl Session {
     }
 
     /// The programs write where we would, and we write nothing to standard output.
-    fn with_our_output(mut self) -> Session {
+    pub(super) fn with_our_output(mut self) -> Session {
         self.options.output = Output::Ours;
         self
     }

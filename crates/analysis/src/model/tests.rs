@@ -1,0 +1,98 @@
+use profile::{PRICES_SCHEMA, PROFILE_SCHEMA, Price, Reused, Spread, SwitchPath};
+
+use super::*;
+
+fn row(kind: Kind, age_bytes: Bytes, lines: &[f64]) -> Reused {
+    Reused { kind, age_bytes, lines: lines.to_vec() }
+}
+
+fn profile(reused: Vec<Reused>) -> Profile {
+    Profile {
+        schema: PROFILE_SCHEMA.to_owned(),
+        program_version: String::new(),
+        commands: Vec::new(),
+        programs: Vec::new(),
+        line_bytes: Bytes(64),
+        instructions: 1 << 20,
+        cut_instructions: 1024,
+        times_instructions: vec![1024, 4096],
+        lines: vec![Spread { mean: 0.0, p10: 0.0, p50: 0.0, p90: 0.0 }; 2],
+        reused,
+        new_lines: vec![0.0; 2],
+    }
+}
+
+fn price(kind: Kind, own_bytes: Bytes, away_bytes: Bytes, ns: f64) -> Price {
+    Price { kind, own_bytes, away_bytes, ns, low_ns: ns, high_ns: ns, n: 8 }
+}
+
+fn prices(lines: Vec<Price>) -> Prices {
+    let path = |away_bytes, ns| SwitchPath { away_bytes, ns, low_ns: ns, high_ns: ns };
+    Prices {
+        schema: PRICES_SCHEMA.to_owned(),
+        program_version: String::new(),
+        started_at: String::new(),
+        cpu_model: None,
+        caches: Vec::new(),
+        line_bytes: Bytes(64),
+        lines,
+        switch_path: vec![path(Bytes::mib(4), 2_400.0), path(Bytes::mib(1), 1_200.0)],
+    }
+}
+
+fn some_prices() -> Prices {
+    let (own, away) = (Bytes(12 << 10), Bytes::mib(4));
+    prices(vec![
+        price(Kind::Dependent, own, away, 8.0),
+        price(Kind::Dependent, own, Bytes::mib(1), 4.0),
+        price(Kind::Dependent, Bytes(48 << 10), away, 16.0),
+        price(Kind::Gathered, own, away, 1.0),
+        price(Kind::Sequential, own, away, 0.25),
+    ])
+}
+
+fn near(found: f64, need: f64) {
+    assert!((found - need).abs() < 1e-9, "{found} {need}");
+}
+
+#[test]
+fn each_line_costs_the_price_of_its_kind() {
+    let rows = vec![
+        row(Kind::Dependent, Bytes::kib(16), &[10.0, 20.0]),
+        row(Kind::Gathered, Bytes::kib(16), &[100.0, 100.0]),
+        row(Kind::Sequential, Bytes::kib(16), &[40.0, 80.0]),
+    ];
+    let found = reload(&profile(rows), &some_prices(), Bytes::mib(4), 4096.0);
+    near(found.lines, 200.0);
+    near(found.likely_ns, 20.0 * 8.0 + 100.0 + 80.0 * 0.25);
+    near(found.low_ns, 20.0 + 100.0 + 80.0 * 0.25);
+    near(found.high_ns, 120.0 * 8.0 + 80.0 * 0.25);
+    near(found.switch_path_ns.expect("a price"), 2_400.0);
+    near(found.with_switch_path()[1], found.likely_ns + 2_400.0);
+}
+
+#[test]
+fn between_times_sizes_and_footprints_prices_go_straight_by_doublings() {
+    let found = |age, away, instructions| {
+        let rows = vec![row(Kind::Dependent, age, &[10.0, 20.0])];
+        reload(&profile(rows), &some_prices(), away, instructions)
+    };
+    near(found(Bytes::kib(16), Bytes::mib(4), 2048.0).lines, 15.0);
+    near(found(Bytes::kib(16), Bytes::mib(4), 512.0).lines, 5.0);
+    near(found(Bytes::kib(16), Bytes::mib(4), 1e9).lines, 20.0);
+    near(found(Bytes::kib(32), Bytes::mib(4), 4096.0).likely_ns, 20.0 * 12.0);
+    near(found(Bytes::kib(16), Bytes::mib(2), 4096.0).likely_ns, 20.0 * 6.0);
+    near(found(Bytes::kib(16), Bytes::kib(512), 4096.0).likely_ns, 20.0 * 2.0);
+    near(found(Bytes::kib(16), Bytes(0), 4096.0).likely_ns, 0.0);
+    near(found(Bytes::kib(16), Bytes(0), 4096.0).switch_path_ns.expect("a price"), 0.0);
+    near(found(Bytes::mib(32), Bytes::mib(64), 4096.0).likely_ns, 20.0 * 16.0);
+}
+
+#[test]
+fn a_kind_without_a_price_is_as_dear_as_any_and_an_unknown_switch_path_is_none() {
+    let rows = vec![row(Kind::Code, Bytes::kib(16), &[10.0, 20.0])];
+    let prices = Prices { switch_path: Vec::new(), ..some_prices() };
+    let found = reload(&profile(rows), &prices, Bytes::mib(4), 4096.0);
+    near(found.likely_ns, 20.0 * 8.0);
+    assert_eq!(found.switch_path_ns, None);
+}

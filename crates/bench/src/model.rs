@@ -1,0 +1,124 @@
+//! The model of a switch beside what it models: ten programs of others, and the simulator beside arrays.
+//!
+//! The rule, written before the first run: of each program, what cold caches cost by the model is held against what `inject` finds, at
+//! each of three footprints. A footprint is right where the model's likely value is within 25 % of what was found, or within its
+//! interval; a program is where all three are. Prices come from arrays and a loop alone.
+
+mod programs;
+mod simulator;
+
+use std::path::PathBuf;
+
+use profile::{Prices, read_prices, read_profile};
+use units::Bytes;
+
+use crate::program::{Program, number};
+use crate::row::Row;
+use programs::{Subject, subjects};
+
+const FOOTPRINTS: [Bytes; 3] = [Bytes::kib(256), Bytes::mib(1), Bytes::mib(4)];
+const WITHIN: f64 = 0.25;
+const MUST_BE_RIGHT: usize = 7;
+const PERIOD_NS: f64 = 250e3;
+
+pub(crate) fn all(program: &Program) -> Vec<Row> {
+    let prices = match prices(program) {
+        Ok(prices) => prices,
+        Err(why) => {
+            return vec![Row::failed("the model of a switch", "7 of 10", why, "measure --prices FILE".to_owned())];
+        }
+    };
+    let found: Vec<(Row, bool)> = match subjects(program) {
+        Ok(subjects) => subjects.iter().map(|subject| beside(program, &prices, subject)).collect(),
+        Err(why) => return vec![Row::failed("the model of a switch", "7 of 10", why, "inject -- COMMAND".to_owned())],
+    };
+    let right = found.iter().filter(|(_, is_right)| *is_right).count();
+    let of = found.len();
+    let mut rows: Vec<Row> = found.into_iter().map(|(row, _)| row).collect();
+    rows.push(Row {
+        what: "programs for which the model is right at each of three footprints".to_owned(),
+        must_reach: format!(">= {MUST_BE_RIGHT} of 10"),
+        measured: format!("{right} of {of}"),
+        is_met: Some(right >= MUST_BE_RIGHT),
+        command: "trace --profile, measure --prices, inject".to_owned(),
+    });
+    rows.extend(simulator::rows(program, &prices));
+    rows
+}
+
+fn prices(program: &Program) -> Result<Prices, String> {
+    let path = program.path("prices.json");
+    let arguments = ["measure", "--budget", "90s", "--prices", &text(&path)];
+    ran(program.command(&arguments))?;
+    read_prices(&path).map_err(|error| error.to_string())
+}
+
+fn text(path: &std::path::Path) -> String {
+    path.display().to_string()
+}
+
+fn ran(mut command: std::process::Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(()) } else { Err(said) }
+}
+
+/// One footprint.
+struct Compared {
+    away: Bytes,
+    /// Low, likely, high.
+    model_us: [f64; 3],
+    /// Low, centre, high.
+    found_us: [f64; 3],
+}
+
+impl Compared {
+    fn is_right(&self) -> bool {
+        let ([low, found, high], likely) = (self.found_us, self.model_us[1]);
+        (low..=high).contains(&likely) || (likely / found - 1.0).abs() <= WITHIN
+    }
+
+    fn told(&self) -> String {
+        let ([low, likely, high], [from, found, to]) = (self.model_us, self.found_us);
+        let right = if self.is_right() { "" } else { " (miss)" };
+        format!("{}: {likely:.1} [{low:.1} {high:.1}], found {found:.1} [{from:.1} {to:.1}] us{right}", self.away)
+    }
+}
+
+fn beside(program: &Program, prices: &Prices, subject: &Subject) -> (Row, bool) {
+    let what = format!("cold caches of {}: by the model, and found", subject.name);
+    let (must_reach, command) = ("within 25 % or the interval".to_owned(), subject.words.join(" "));
+    let command: String = command.chars().take(60).collect();
+    match compared(program, prices, subject) {
+        Err(why) => (Row::failed(&what, &must_reach, why, command), false),
+        Ok(all) => {
+            let is_right = all.iter().all(Compared::is_right);
+            let measured = all.iter().map(Compared::told).collect::<Vec<_>>().join("; ");
+            eprintln!("{}: {measured}", subject.name);
+            (Row { what, must_reach, measured, is_met: Some(is_right), command }, is_right)
+        }
+    }
+}
+
+fn compared(program: &Program, prices: &Prices, subject: &Subject) -> Result<Vec<Compared>, String> {
+    let path: PathBuf = program.path(&format!("{}.profile.json", subject.name));
+    let words: Vec<&str> = subject.words.iter().map(String::as_str).collect();
+    let path_text = text(&path);
+    ran(program.command(&[&["trace", "--profile", &path_text, "--"][..], &words].concat()))?;
+    let profile = read_profile(&path).map_err(|error| error.to_string())?;
+    let arguments = ["inject", "--format", "json", "--budget", "40s", "--footprint", "0,256KiB,1MiB,4MiB", "--"];
+    let output = program.command(&[&arguments[..], &words].concat()).output().map_err(|error| error.to_string())?;
+    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|_| said())?;
+    let cpu_ns = number(&json, "cpu_ns").ok_or("inject tells no CPU time")?;
+    let instructions = profile.instructions as f64 / cpu_ns * PERIOD_NS;
+    let of = |(place, away): (usize, Bytes)| -> Result<Compared, String> {
+        let found =
+            ["low", "estimate", "high"].map(|end| number(&json, &format!("footprints.{}.reload_ns.{end}", place + 1)));
+        let [Some(low), Some(estimate), Some(high)] = found else { return Err("inject found no cost".to_owned()) };
+        let model = analysis::model::reload(&profile, prices, away, instructions).with_switch_path();
+        let us = |ns: f64| ns / 1e3;
+        Ok(Compared { away, model_us: model.map(us), found_us: [low, estimate, high].map(us) })
+    };
+    FOOTPRINTS.into_iter().enumerate().map(of).collect()
+}

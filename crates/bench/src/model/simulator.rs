@@ -1,0 +1,126 @@
+//! The simulator beside time: two tasks that walk as much, on the design `host`, and the same array that times itself.
+
+use profile::{Kind, PROFILE_SCHEMA, Prices, Profile, Reused, Spread};
+use units::Bytes;
+
+use super::{ran, text};
+use crate::program::{Program, number};
+use crate::row::Row;
+
+/// Those that prices are of, up to the second level's size and above.
+const SIZES: [Bytes; 5] = [Bytes::kib(48), Bytes::kib(192), Bytes::kib(384), Bytes::kib(768), Bytes::kib(1536)];
+const WALKS: [(Kind, &[&str]); 3] = [
+    (Kind::Sequential, &["--stride", "64B"]),
+    (Kind::Strided, &["--stride", "320B"]),
+    (Kind::Dependent, &["--stride", "64B", "--pattern", "chase"]),
+];
+
+/// A reload of one array, in nanoseconds: simulated, by the model from the walk's own trace, and as the array finds it.
+struct Reloaded {
+    simulated: f64,
+    model: [f64; 3],
+    found: f64,
+}
+
+pub(super) fn rows(program: &Program, prices: &Prices) -> Vec<Row> {
+    let command = "trace walks --size S; simulate --design host; trace profile".to_owned();
+    let what = "reload of an array by the simulator, no overlap, no prefetching, over what the array finds";
+    let Some(hertz) = core_hertz() else {
+        return vec![Row::failed(what, "told as it is", "the core's clock is unknown".to_owned(), command)];
+    };
+    let all: Result<Vec<(Kind, Reloaded)>, String> = WALKS
+        .iter()
+        .flat_map(|(kind, flags)| SIZES.iter().map(move |size| (*kind, *flags, *size)))
+        .map(|(kind, flags, size)| Ok((kind, reloaded(program, prices, (kind, flags, size), hertz)?)))
+        .collect();
+    match all {
+        Err(why) => vec![Row::failed(what, "told as it is", why, command)],
+        Ok(all) => WALKS.iter().flat_map(|(kind, _)| told(*kind, &all, &command)).collect(),
+    }
+}
+
+fn told(kind: Kind, all: &[(Kind, Reloaded)], command: &str) -> [Row; 2] {
+    let of = || all.iter().filter(|(own, _)| *own == kind).map(|(_, reloaded)| reloaded);
+    let row = |what: String, measured: String, is_met| Row {
+        what,
+        must_reach: "told as it is".to_owned(),
+        measured,
+        is_met,
+        command: command.to_owned(),
+    };
+    let list = |ratio: fn(&Reloaded) -> String| of().map(ratio).collect::<Vec<_>>().join(", ");
+    let sizes = SIZES.map(|size| size.to_string()).join(", ");
+    [
+        row(
+            format!("reload by the simulator over found, {kind}, {sizes}"),
+            list(|one| format!("{:.1}", one.simulated / one.found)),
+            None,
+        ),
+        row(
+            format!("the same by the model, from the walk's trace and prices, {kind}"),
+            list(|one| {
+                let [low, likely, high] = one.model.map(|ns| ns / one.found);
+                format!("{likely:.2} [{low:.2} {high:.2}]")
+            }),
+            None,
+        ),
+    ]
+}
+
+fn reloaded(
+    program: &Program,
+    prices: &Prices,
+    (kind, flags, size): (Kind, &[&str], Bytes),
+    hertz: f64,
+) -> Result<Reloaded, String> {
+    let name = format!("{kind}-{}", size.0);
+    let walks = |tasks: &str| -> Result<String, String> {
+        let path = text(&program.path(&format!("{name}-{tasks}.sct")));
+        let size = format!("{}B", size.0);
+        let own =
+            ["trace", "walks", "--size", &size, "--access", "read", "--tasks", tasks, "--turns", "40", "-o", &path];
+        ran(program.command(&[&own[..], flags].concat()))?;
+        Ok(path)
+    };
+    let two = walks("2")?;
+    let simulated = program.run(&["simulate", &two, "--design", "host"])?.json;
+    let cycles = number(&simulated, "designs.0.excess_cycles_per_switch").ok_or("simulate tells no excess")?;
+    let (one, profile) = (walks("1")?, text(&program.path(&format!("{name}.json"))));
+    ran(program.command(&["trace", "profile", &one, "-o", &profile]))?;
+    let profile = profile::read_profile(profile.as_ref()).map_err(|error| error.to_string())?;
+    let model = analysis::model::reload(&profile, prices, size, f64::MAX);
+    let found = analysis::model::reload(&array(kind, size), prices, size, f64::MAX);
+    let model = [model.low_ns, model.likely_ns, model.high_ns];
+    Ok(Reloaded { simulated: cycles / hertz * 1e9, model, found: found.likely_ns })
+}
+
+/// An array as its prices are of: all of its lines, of one kind and age.
+fn array(kind: Kind, size: Bytes) -> Profile {
+    let lines = (size.0 / 64) as f64;
+    Profile {
+        schema: PROFILE_SCHEMA.to_owned(),
+        program_version: String::new(),
+        commands: Vec::new(),
+        programs: Vec::new(),
+        line_bytes: Bytes(64),
+        instructions: 1,
+        cut_instructions: 1,
+        times_instructions: vec![1],
+        lines: vec![Spread { mean: lines, p10: lines, p50: lines, p90: lines }],
+        reused: vec![Reused { kind, age_bytes: Bytes(size.0 * 4 / 3), lines: vec![lines] }],
+        new_lines: vec![0.0],
+    }
+}
+
+/// As the core's chain of multiplications tells it; of processors whose multiplication takes other than 3 cycles nothing is told.
+fn core_hertz() -> Option<f64> {
+    let (clock, _) = host::clock::Clock::choose_for(&[], true);
+    let facts = host::core_clock::facts(clock);
+    let calibration = host::clock::Calibration::start(clock);
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    let ticks: Vec<u64> = (0..2_001).map(|_| host::core_clock::probe(clock).chain.0).collect();
+    let mut sorted = ticks;
+    sorted.sort_unstable();
+    let chain = sorted[sorted.len() / 2].saturating_sub(facts.overhead_ticks.0).max(1) as f64;
+    Some(facts.chain_cycles()? * calibration.rate().0 as f64 / chain)
+}

@@ -1,0 +1,94 @@
+//! An array of instructions: one jump a line, each to the next line of some order, and a return at the end.
+
+use std::io;
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+
+const LINE: usize = 64;
+/// `jmp rel32` and `ret` of x86-64.
+const JUMP: u8 = 0xe9;
+const JUMP_BYTES: usize = 5;
+const RETURN: u8 = 0xc3;
+
+/// Code that can be run, and not written any more; unmapped when dropped.
+#[derive(Debug)]
+pub struct Jumps {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Jumps {
+    /// Lays a jump into each line, in this order of all lines from line 0 on.
+    ///
+    /// # Errors
+    /// Where the kernel gives no memory that may be executed; on other processors than x86-64.
+    pub fn lay(order: &[u32]) -> io::Result<Jumps> {
+        if cfg!(not(target_arch = "x86_64")) || order.first() != Some(&0) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let bytes = order.len() * LINE;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new anonymous mapping at a place of the kernel's choice touches no memory of ours.
+        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, protection, MapFlags::PRIVATE) }?;
+        let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked").cast::<u8>();
+        let jumps = Jumps { start, bytes };
+        jumps.write(&code(order));
+        // SAFETY: the range is our mapping, of which nobody has a reference.
+        unsafe { mprotect(address, bytes, MprotectFlags::READ | MprotectFlags::EXEC) }?;
+        Ok(jumps)
+    }
+
+    fn write(&self, code: &[u8]) {
+        assert_eq!(code.len(), self.bytes);
+        // SAFETY: the mapping is as long, may be written, and is not yet known to anybody else.
+        unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), self.start.as_ptr(), self.bytes) };
+    }
+
+    /// Jumps through all lines once.
+    #[inline(never)]
+    pub fn run(&self) {
+        let start = self.start.as_ptr();
+        // SAFETY: what is laid there begins at its first byte, changes no register but the instruction pointer, and returns.
+        let function = unsafe { std::mem::transmute::<*mut u8, extern "C" fn()>(start) };
+        function();
+    }
+}
+
+impl Drop for Jumps {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and goes with its only owner.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+fn code(order: &[u32]) -> Vec<u8> {
+    let mut code = vec![RETURN; order.len() * LINE];
+    for pair in order.windows(2) {
+        let [from, to] = [pair[0] as usize * LINE, pair[1] as usize * LINE];
+        let distance = to as i64 - (from + JUMP_BYTES) as i64;
+        code[from] = JUMP;
+        code[from + 1..from + JUMP_BYTES].copy_from_slice(&(distance as i32).to_le_bytes());
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_jumps_to_the_next_of_the_order_and_the_last_returns() {
+        let code = code(&[0, 2, 1]);
+        assert_eq!(code[..5], [JUMP, 123, 0, 0, 0]);
+        assert_eq!(code[128..133], [JUMP, 0xbb, 0xff, 0xff, 0xff]);
+        assert_eq!(code[64], RETURN);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn jumps_come_back() {
+        Jumps::lay(&[0, 3, 1, 2]).expect("memory").run();
+        assert!(Jumps::lay(&[1, 0]).is_err());
+    }
+}

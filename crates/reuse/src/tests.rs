@@ -1,0 +1,185 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use trace::{BlockFlags, TaskId, TraceOrder};
+
+use super::*;
+
+/// What is counted, written out: for each cut and each time the lines that are used first behind it, by how many others were used since.
+struct Oracle {
+    /// Each use in its order: the interval, and the line.
+    uses: Vec<(u64, u64)>,
+    cuts: u64,
+}
+
+impl Oracle {
+    fn of(stream: &[(u64, u16)]) -> Oracle {
+        let (mut at, mut uses) = (0_u64, Vec::new());
+        for (line, instructions) in stream {
+            let code = 0..u64::from(bytes_of(*instructions)).div_ceil(1 << LINE_BITS);
+            uses.extend(code.map(|line| (at / CUT, CODE_LINE + line)));
+            uses.push((at / CUT, *line));
+            at += u64::from(*instructions);
+        }
+        Oracle { uses, cuts: at / CUT }
+    }
+
+    /// Others between the last use before a cut and the first one behind it.
+    fn others(&self, before: usize, at: usize) -> usize {
+        self.uses[before + 1..at].iter().map(|(_, line)| line).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Over all cuts, within so many intervals: lines by the class of their age; the last are those that are new.
+    fn mean(&self, time: u64) -> [f64; 3] {
+        let mut counts = [0_u64; 3];
+        for cut in 0..=self.cuts {
+            let mut met = BTreeSet::new();
+            for (at, (interval, line)) in self.uses.iter().enumerate() {
+                if (cut..cut + time).contains(interval) && met.insert(*line) {
+                    let before = self.uses[..at].iter().rposition(|(_, used)| used == line);
+                    let class = before.map_or(2, |before| usize::from(self.others(before, at) + 1 > 256));
+                    counts[class] += 1;
+                }
+            }
+        }
+        counts.map(|count| count as f64 / (self.cuts + 1) as f64)
+    }
+}
+
+const CODE: u64 = 0x40_0000;
+const CODE_LINE: u64 = CODE >> LINE_BITS;
+const DATA: u64 = 0x100_0000;
+const DATA_LINE: u64 = DATA >> LINE_BITS;
+
+fn bytes_of(instructions: u16) -> u16 {
+    instructions.max(4)
+}
+
+/// A block of so many instructions that loads from a line.
+fn push(chunk: &mut Chunk, line: u64, instructions: u16) {
+    chunk.blocks.push(Block {
+        address: CODE,
+        bytes: bytes_of(instructions),
+        instructions,
+        references: 1,
+        first_bytes: if instructions == 1 { 4 } else { 1 },
+        flags: BlockFlags::USER,
+    });
+    chunk.references.push(Reference::new(line << LINE_BITS, 7, 0, false));
+}
+
+fn profile_of(stream: &[(u64, u16)], most: usize) -> Profile {
+    let mut profiler = Profiler::of_lines(most);
+    for piece in stream.chunks(7) {
+        let mut chunk = Chunk::default();
+        piece.iter().for_each(|(line, instructions)| push(&mut chunk, *line, *instructions));
+        profiler.add(&chunk);
+    }
+    profiler.finish(&TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"), "1")
+}
+
+/// Lines of a class of ages, of all kinds.
+fn reused(profile: &Profile, time: usize, is_old: bool) -> f64 {
+    let rows = profile.reused.iter().filter(|row| (row.age_bytes > Bytes::kib(16)) == is_old);
+    rows.map(|row| row.lines[time]).sum()
+}
+
+fn is_near(found: f64, need: f64) -> bool {
+    (found - need).abs() < 0.01
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn as_many_lines_are_used_again_as_when_each_cut_is_looked_at_by_itself(
+        stream in prop::collection::vec((prop_oneof![0_u64..8, 0_u64..700], 1_u16..900), 1..400),
+    ) {
+        let stream: Vec<(u64, u16)> = stream.into_iter().map(|(line, run)| (DATA_LINE + line, run)).collect();
+        let (profile, oracle) = (profile_of(&stream, MOST_LINES), Oracle::of(&stream));
+        for (time, instructions) in profile.times_instructions.iter().enumerate() {
+            let [young, old, new] = oracle.mean(instructions / CUT);
+            prop_assert!(is_near(reused(&profile, time, false), young), "{time}: {young} {profile:?}");
+            prop_assert!(is_near(reused(&profile, time, true), old), "{time}: {old} {profile:?}");
+            prop_assert!(is_near(profile.new_lines[time], new), "{time}: {new} {profile:?}");
+            prop_assert!((profile.lines[time].mean - young - old - new).abs() < 0.01);
+        }
+    }
+}
+
+/// A walk through so many lines, again and again, 16 instructions a line.
+fn walk(lines: u64, steps: u64, place: impl Fn(u64) -> u64) -> Vec<(u64, u16)> {
+    (0..steps).map(|step| (DATA_LINE + place(step % lines), 16)).collect()
+}
+
+fn row(profile: &Profile, kind: profile::Kind, age: Bytes) -> Option<&[f64]> {
+    let found = profile.reused.iter().find(|row| (row.kind, row.age_bytes) == (kind, age));
+    found.map(|row| row.lines.as_slice())
+}
+
+/// 2,048 lines are 128 KiB: with the line of code its age is a little more.
+#[test]
+fn a_walk_is_sequential_and_as_old_as_it_is_long() {
+    let profile = profile_of(&walk(2047, 100_000, |step| step), MOST_LINES);
+    let found = row(&profile, profile::Kind::Sequential, Bytes::kib(128)).expect("a row");
+    // 64 lines in 1,024 instructions, until all have come; the first time round they are new.
+    assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
+    assert!((found[6] / 2047.0 - 0.98).abs() < 0.01, "{found:?}");
+    // The first of each round has none before it.
+    let others = row(&profile, profile::Kind::Dependent, Bytes::kib(128)).expect("a row");
+    assert!(others[6] < 1.0, "{others:?}");
+    assert!((profile.lines[0].p50 / 65.0 - 1.0).abs() < 0.04, "{:?}", profile.lines);
+}
+
+#[test]
+fn steps_of_one_instruction_that_stay_the_same_are_strided() {
+    let profile = profile_of(&walk(2047, 100_000, |step| step * 3), MOST_LINES);
+    let found = row(&profile, profile::Kind::Strided, Bytes::kib(128)).expect("a row");
+    assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
+}
+
+/// One line in 16 instructions: 4 are begun while the first is under way.
+#[test]
+fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
+    let profile = profile_of(&walk(2039, 100_000, |step| step * 797 % 2039 * 5), MOST_LINES);
+    let of = |kind| row(&profile, kind, Bytes::kib(128)).expect("a row")[0];
+    let (gathered, dependent) = (of(profile::Kind::Gathered), of(profile::Kind::Dependent));
+    assert!((gathered / dependent / 4.0 - 1.0).abs() < 0.01, "{gathered} {dependent}");
+    assert!(((gathered + dependent) / 64.0 - 0.98).abs() < 0.01, "{gathered} {dependent}");
+    assert_eq!(profile.reused.len(), 3, "{:?}", profile.reused);
+}
+
+#[test]
+fn what_is_forgotten_is_new_again_and_memory_is_bounded() {
+    let stream = walk(3000, 20_000, |step| step * 2);
+    let (all, few) = (profile_of(&stream, MOST_LINES), profile_of(&stream, 1024));
+    assert!(all.new_lines[0] < 12.0 && few.new_lines[0] > 40.0, "{few:?}");
+    let mut recency = Recency::of(1024);
+    for key in 0..1_000_000 {
+        recency.touch(key);
+        if key % 64 == 0 {
+            recency.cut();
+        }
+    }
+    assert!(recency.places() <= 3 * 4096, "{}", recency.places());
+}
+
+#[test]
+fn the_program_is_the_file_that_was_executed_first() {
+    let mut chunk = Chunk::default();
+    chunk.mark(Mark::Birth { task: TaskId(1), process: ProcessId(1), parent: TaskId::NONE, name: b"gzip".to_vec() });
+    chunk.mark(Mark::Switch { from: TaskId::NONE, to: TaskId(1), is_voluntary: true, cause: trace::Cause::Unknown });
+    let mapping = |build_id: &[u8], is_executable| {
+        let build_id = build_id.to_vec();
+        Mark::Map(Mapping { start: CODE, bytes: 4096, offset: 0, path: b"/bin/x".to_vec(), build_id, is_executable })
+    };
+    [mapping(&[1], false), mapping(&[0xab, 0x0c], true), mapping(&[2], true)]
+        .into_iter()
+        .for_each(|map| chunk.mark(map));
+    push(&mut chunk, DATA_LINE, 100);
+    let mut profiler = Profiler::default();
+    profiler.add(&chunk);
+    let profile = profiler.finish(&TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"), "1");
+    let program = Program { name: "gzip".to_owned(), build_id: Some("ab0c".to_owned()), instructions: 100 };
+    assert_eq!(profile.programs, [program]);
+}

@@ -1,0 +1,137 @@
+//! `measure --prices`: what a lost line costs on this machine, from arrays, and the kernel's own way, from a loop without data.
+
+mod switch_path;
+
+use std::path::Path;
+
+use analysis::model::across_arrays;
+use host::clock::{Calibration, Clock};
+use host::control::pin;
+use host::facts::{Root, cpus_by_quiet, manifest};
+use measure::prices::{Point, Walk, price_points};
+use profile::{Kind, PRICES_SCHEMA, Price, Prices};
+use record::HostManifest;
+use time::OffsetDateTime;
+use units::{Bytes, CpuId, Nanos, TickRate};
+
+use crate::cli::MeasureArguments;
+use crate::exit::{Exit, Failure};
+use crate::home;
+use crate::messages::say;
+use crate::output::Output;
+use crate::runs;
+use crate::signals::Interrupt;
+
+/// Three quarters of a power of two: what fills a level to its last line loses lines of its own again and again.
+const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
+const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
+/// Each at other places: as many as an interval of 90 % is worth telling of.
+const ARRAYS: usize = 8;
+/// Without --budget; the other half is of the kernel's way.
+const BUDGET: Nanos = Nanos::seconds(60);
+const CALIBRATION: Nanos = Nanos::millis(60);
+
+pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Failure> {
+    let output = Output::claim(Some(path))?;
+    let interrupt = Interrupt::watch()?;
+    let host = manifest(&Root::system());
+    let budget = arguments.budget.unwrap_or(BUDGET);
+    let cpu = cpu(arguments, &host)?;
+    let seed = arguments.seed.unwrap_or_else(crate::verbs::seed_of_now);
+    let started_at = runs::stamp(OffsetDateTime::now_utc());
+    let Some(lines) = lines(&host, cpu, Nanos(budget.0 / 2), seed, &interrupt)? else {
+        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
+    };
+    let switch_path = switch_path::measured(&AWAY_KIB.map(Bytes::kib), cpu, Nanos(budget.0 / 2), &interrupt);
+    let switch_path = switch_path.unwrap_or_else(|failure| {
+        say!("without the kernel's own way through a switch: {failure}");
+        Vec::new()
+    });
+    let prices = Prices {
+        schema: PRICES_SCHEMA.to_owned(),
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at,
+        cpu_model: host.cpu_model.known().cloned(),
+        caches: host.caches,
+        line_bytes: Bytes(64),
+        lines,
+        switch_path,
+    };
+    let text = serde_json::to_string(&prices).expect("plain data") + "\n";
+    output.write(&text)?;
+    say!("{} prices in {}", prices.lines.len(), path.display());
+    keep(&text);
+    Ok(interrupt.exit().unwrap_or(Exit::Success))
+}
+
+/// The one named, or the quietest.
+fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failure> {
+    let named = arguments.cpu.as_deref().map(units::parse_cpu_list).transpose();
+    let named = named.map_err(|error| Failure::Selection(error.to_string()))?.unwrap_or_default();
+    named.first().copied().or_else(|| cpus_by_quiet(host).first().copied()).ok_or(Failure::NoCpu)
+}
+
+/// None where it was stopped.
+fn lines(
+    host: &HostManifest,
+    cpu: CpuId,
+    budget: Nanos,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<Price>>, Failure> {
+    let _pin = pin(&[cpu]).ok();
+    let clock = clock(cpu, host.is_tsc_invariant);
+    let points = points();
+    let time = Nanos(budget.0 / (points.len() * ARRAYS) as u64 / 2);
+    let rounds = price_points(points, ARRAYS, time, clock, seed, &|| interrupt.is_raised());
+    let rounds = rounds.map_err(|error| {
+        Failure::Selection(format!("found no room for an array ({error}), need 20 MiB of free memory"))
+    })?;
+    let priced = || rounds.iter().filter_map(|(point, rounds)| price(*point, rounds)).collect();
+    Ok((!interrupt.is_raised()).then(priced))
+}
+
+fn points() -> Vec<Point> {
+    let with = |walk, own| AWAY_KIB.into_iter().map(move |away| (walk, Bytes::kib(own), Bytes::kib(away)));
+    let of = |walk| OWN_KIB.into_iter().flat_map(move |own| with(walk, own));
+    Walk::ALL.into_iter().flat_map(of).collect()
+}
+
+fn clock(cpu: CpuId, is_tsc_invariant: bool) -> (Clock, TickRate) {
+    let (clock, _) = Clock::choose_for(&[cpu], is_tsc_invariant);
+    let calibration = Calibration::start(clock);
+    std::thread::sleep(CALIBRATION.as_duration());
+    (clock, calibration.rate())
+}
+
+fn price((walk, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
+    let found = across_arrays(rounds).ok()?;
+    Some(Price {
+        kind: kind(walk),
+        own_bytes: own,
+        away_bytes: away,
+        ns: found.estimate,
+        low_ns: found.low,
+        high_ns: found.high,
+        n: found.n,
+    })
+}
+
+fn kind(walk: Walk) -> Kind {
+    match walk {
+        Walk::Sequential => Kind::Sequential,
+        Walk::Strided => Kind::Strided,
+        Walk::Gathered => Kind::Gathered,
+        Walk::Dependent => Kind::Dependent,
+        Walk::Stored => Kind::Stored,
+        Walk::Code => Kind::Code,
+    }
+}
+
+/// Leaves a copy where it is looked for. That it cannot be kept takes nothing from the prices.
+fn keep(text: &str) {
+    let Ok(state) = home::state() else { return };
+    if home::make_writable(&state).is_ok() {
+        let _ = Output::claim(Some(&state.join("prices.json"))).and_then(|output| output.write(text));
+    }
+}

@@ -1,0 +1,53 @@
+//! What the kernel's own way through a switch takes longer behind a footprint: preemptions injected into a loop without data.
+
+use std::path::Path;
+
+use clap::Parser;
+use injection::Injection;
+use profile::SwitchPath;
+use units::{Bytes, CpuId, Nanos};
+
+use crate::cli::inject::InjectArguments;
+use crate::cli::{Cli, Verb};
+use crate::exit::Failure;
+use crate::signals::Interrupt;
+use crate::verbs::inject::recorded;
+
+/// Some 100 ms of multiplications.
+const STEPS: &str = "100000000";
+
+/// Of each footprint that has an interval.
+pub(super) fn measured(
+    away: &[Bytes],
+    cpu: CpuId,
+    budget: Nanos,
+    interrupt: &Interrupt,
+) -> Result<Vec<SwitchPath>, Failure> {
+    let folder = tempfile::tempdir().map_err(Failure::Folder)?;
+    let arguments = loop_without_data(away, cpu, budget, &folder.path().join("loop.jsonl"))?;
+    let Some(record) = recorded(&arguments, interrupt)? else { return Ok(Vec::new()) };
+    let findings = analysis::injection::analyse(&Injection::read(&record)?);
+    Ok(findings
+        .footprints
+        .iter()
+        .filter_map(|found| {
+            let reload = found.reload_ns.as_ref()?.as_ref().ok()?;
+            let (ns, low_ns, high_ns) = (reload.estimate, reload.low, reload.high);
+            Some(SwitchPath { away_bytes: found.footprint_bytes, ns, low_ns, high_ns })
+        })
+        .collect())
+}
+
+fn loop_without_data(away: &[Bytes], cpu: CpuId, budget: Nanos, record: &Path) -> Result<InjectArguments, Failure> {
+    let own = std::env::current_exe().map_err(Failure::OwnFile)?;
+    let sizes: Vec<String> = away.iter().map(|size| format!("{}B", size.0)).collect();
+    let (own, record) = (own.display().to_string(), record.display().to_string());
+    let (sizes, cpu, budget) = (sizes.join(","), cpu.to_string(), format!("{}ms", budget.0 / 1_000_000));
+    let words =
+        ["switchcost", "inject", "--footprint", &sizes, "--cpu", &cpu, "--budget", &budget, "--record", &record];
+    let command = ["--", &own, measure::prices::SPIN_ARGUMENT, STEPS];
+    match Cli::try_parse_from(words.iter().chain(&command)).map(|cli| cli.verb) {
+        Ok(Verb::Inject(arguments)) => Ok(*arguments),
+        other => unreachable!("the verb is inject: {other:?}"),
+    }
+}

@@ -1,0 +1,79 @@
+//! Profiles: of programs as they run, and of a trace that is there.
+
+use std::path::{Path, PathBuf};
+
+use ::profile::Profile;
+use reuse::Profiler;
+use trace::{TraceHeader, read_ahead};
+
+use super::capture::{Live, Session};
+use super::look;
+use crate::cli::trace::{ProfileArguments, TraceArguments};
+use crate::exit::{Exit, Failure};
+use crate::home;
+use crate::messages::say;
+use crate::output::Output;
+use crate::redact;
+use crate::signals::Interrupt;
+
+/// Captures, and keeps nothing but the profile. The programs' own output goes where ours would.
+pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Failure> {
+    let session = Session::prepare(&arguments.capture, arguments.quantum)?.with_our_output();
+    let output = Output::claim(Some(path))?;
+    let is_redacted = arguments.redaction.redact;
+    let header = redact::trace(session.header(), is_redacted);
+    let interrupt = Interrupt::watch()?;
+    let mut profiler = Profiler::default();
+    let ended = session.run(&interrupt, |chunk| {
+        profiler.add(chunk);
+        Ok(())
+    })?;
+    ended.tell(is_redacted);
+    let profile = made(profiler, &header);
+    output.write(&text(&profile))?;
+    keep(&profile);
+    Ok(ended.exit(&interrupt))
+}
+
+/// Reads a trace to its end: of a part of a program, there is no profile.
+pub(super) fn of_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
+    let failed = |source| Failure::ReadTrace { path: arguments.file.clone(), source };
+    let output = Output::claim(arguments.output.as_deref())?;
+    let reader = look::open(&arguments.file)?;
+    let header = reader.header().clone();
+    let mut chunks = read_ahead(reader).map_err(failed)?;
+    let (mut profiler, mut chunk) = (Profiler::default(), trace::Chunk::default());
+    while chunks.next_into(&mut chunk).map_err(failed)? {
+        profiler.add(&chunk);
+    }
+    let profile = made(profiler, &header);
+    output.write(&text(&profile))?;
+    keep(&profile);
+    Ok(Exit::Success)
+}
+
+fn made(profiler: Profiler, header: &TraceHeader) -> Profile {
+    profiler.finish(header, env!("CARGO_PKG_VERSION"))
+}
+
+fn text(profile: &Profile) -> String {
+    serde_json::to_string(profile).expect("plain data") + "\n"
+}
+
+/// Where the profile of a program is looked for.
+pub(crate) fn place_of(build_id: &str) -> Option<PathBuf> {
+    Some(home::state().ok()?.join("profiles").join(format!("{build_id}.json")))
+}
+
+/// Leaves a copy where `observe` finds it by the program's build ID. That it cannot be kept takes nothing from the profile.
+fn keep(profile: &Profile) {
+    let Some(path) = profile.program().and_then(|program| place_of(program.build_id.as_deref()?)) else { return };
+    let kept = path
+        .parent()
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .map_err(drop)
+        .and_then(|()| Output::claim(Some(&path)).and_then(|output| output.write(&text(profile))).map_err(drop));
+    if kept.is_ok() {
+        say!("kept for observe as {}", path.display());
+    }
+}
