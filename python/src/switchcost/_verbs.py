@@ -56,6 +56,7 @@ _MEASURE: dict[str, Form] = {
     "quick": "flag",
     "full": "flag",
     "lmbench": "flag",
+    "prices": "value",
     "cpu": "value",
     "policy": "value",
     "no_pin": "flag",
@@ -93,6 +94,7 @@ def measure(
     quick: bool = False,
     full: bool = False,
     lmbench: bool = False,
+    prices: Path | None = None,
     cpu: str | None = None,
     policy: MeasurePolicy | None = None,
     no_pin: bool = False,
@@ -134,6 +136,8 @@ def measure(
         quick: Shorter repetitions and less precision; without a selection also fewer sizes: within 8 s.
         full: The whole grid of Li, Ding and Shen 2007: within 3 minutes.
         lmbench: lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
+        prices: Measure instead what a lost line costs, by size, footprint and kind of access, and what the kernel's way
+            through a switch does: the prices of the model of a switch; write them to FILE.
         cpu: CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts].
         policy: Scheduling policy of the tasks: fifo, rr, other, batch [default: fifo].
         no_pin: Let the scheduler choose the CPU.
@@ -394,6 +398,7 @@ TraceProcesses: TypeAlias = Literal[
 ]
 
 _TRACE: dict[str, Form] = {
+    "profile": "value",
     "redact": "flag",
     "quantum": "value",
     "with_": "repeated",
@@ -418,6 +423,7 @@ def trace(
     command: Sequence[str],
     output: Path,
     *,
+    profile: Path | None = None,
     redact: bool = False,
     quantum: int | None = None,
     with_: str | Sequence[str] = (),
@@ -442,6 +448,8 @@ def trace(
     Args:
         command: The command and its arguments.
         output: The file for the trace, which must not exist.
+        profile: Write no trace, but to FILE what the model of a switch needs to know of the program: lines used again
+            behind a cut.
         redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
             that is made of it.
         quantum: Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000 [default: 400000].

@@ -74,6 +74,6 @@ fn keep(profile: &Profile) {
         .map_err(drop)
         .and_then(|()| Output::claim(Some(&path)).and_then(|output| output.write(&text(profile))).map_err(drop));
     if kept.is_ok() {
-        say!("kept for observe as {}", path.display());
+        say!("a copy is kept as {}", path.display());
     }
 }
