@@ -1,4 +1,4 @@
-//! A second simulator, written from `docs/method/simulation.md` alone.
+//! A second simulator, written from `docs/method/simulation.md` and the details in this crate's README alone.
 
 pub(crate) mod address;
 pub(crate) mod cache;
