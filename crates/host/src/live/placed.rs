@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(allowed_cpus(id.thread).expect("ours"), [other], "somebody else has chosen that");
         }
         set(id.thread, &[cpu]).expect("ours");
-        PutBack { id: ThreadId { began: id.began + 1, ..id }, ..order }.perform();
+        PutBack { id: ThreadId { began: id.began + 1, ..id }, since: id.began + 1, ..order }.perform();
         assert_eq!(allowed_cpus(id.thread).expect("ours"), [cpu], "another thread of that number");
     }
 }

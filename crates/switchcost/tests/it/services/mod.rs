@@ -174,8 +174,9 @@ fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
         socket: format!("{folder}/.s.PGSQL.5432"),
         signal: "INT",
         server: format!("{programs}/postgres -D {folder}/data -k {folder} -c listen_addresses= -c fsync=off"),
+        // It answers before it lets anybody in.
         load: format!(
-            "sh -c '{programs}/pgbench -h {folder} -U postgres -i -q postgres && \
+            "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do {programs}/pgbench -h {folder} -U postgres -i -q postgres && break; sleep 0.2; done; \
              {programs}/pgbench -h {folder} -U postgres -n -c 16 -T 3 postgres'"
         ),
     };
