@@ -173,11 +173,10 @@ lint_programs=("${lint[@]}" RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/lint-programs.
 preparing=$!
 
 note_programs "${lint[@]}" cargo test --lib --bins "${units[@]}"
-# What measures, without checks, which one test looks at. The features of others are those of the whole workspace, as in the tests.
-cargo build "${quick[@]}" --example serve || exit 1
+"${lint_programs[@]}" cargo build --bins --examples "${whole[@]}" || exit 1
+# What measures, whose machine code one test looks at.
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER
-"${lint_programs[@]}" cargo build --bins --examples "${whole[@]}" || exit 1
 note_programs "${lint_programs[@]}" cargo test --test '*' "${whole[@]}"
 
 wait $preparing

@@ -25,7 +25,8 @@ const QEMU: &str = "qemu-system-x86_64";
 /// What the plugin relies on: addresses of the kernel that are the same each time. Without the rest a guest would be slower, and its
 /// time less regular: QEMU translates code anew at each address that it has, and a program that starts again has the same ones. After a panic
 /// it restarts at once, which ends QEMU: a second of waiting is a long loop.
-pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=-1 tsc=reliable";
+pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=-1 tsc=reliable \
+     cryptomgr.notests";
 /// No instructions with a random outcome; page tables of four levels; strings are copied by words, as they take so long on
 /// real processors, and not by bytes.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
