@@ -244,7 +244,7 @@ fn live_and_by_file_are_the_same() {
 #[test]
 fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     let place = Place::new();
-    trace(&place, "whole.sct", &["--", "seq", "200000"]);
+    trace(&place, "whole.sct", &["--", "seq", "40000"]);
     let bytes = fs::read(place.path("whole.sct")).expect("a trace");
     let cut = place.path("cut.sct");
     fs::write(&cut, &bytes[..bytes.len() - 100]).expect("room");
