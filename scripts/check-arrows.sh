@@ -1,114 +1,42 @@
 #!/usr/bin/env bash
-# Fails where a crate depends on a crate that it must not know (ARCHITECTURE.md, "The arrows").
+# Fails where a crate depends on a crate that the table of ARCHITECTURE.md ("The arrows") does not give it, and where table and crates differ.
 #
-# Usage: scripts/check-arrows.sh [FOLDER]      FOLDER holds one crate in each folder; by default crates/
+# Usage: scripts/check-arrows.sh
 #
-# Looked at: [dependencies] and [build-dependencies], also those of a target. Dev-dependencies do not ship and are free.
+# Dev-dependencies do not ship and are free.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target=${CARGO_TARGET_DIR:-target}
+if [ -f "$target/setup.env" ]; then . "$target/setup.env"; fi
 
-folder=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/crates}
-
-# A crate, and the crates that it may know. Everything else is forbidden, a crate without a line here too.
-allowed() {
-    case $1 in
-        units) echo "" ;;
-        remedies) echo "" ;;
-        workload) echo "units" ;;
-        design) echo "units" ;;
-        record) echo "remedies units workload" ;;
-        observation) echo "remedies units record" ;;
-        observe) echo "units record host observation" ;;
-        injection) echo "remedies units record" ;;
-        profile) echo "remedies units record" ;;
-        reuse) echo "profile trace units" ;;
-        inject) echo "units workload record host injection" ;;
-        simulation-result) echo "design record" ;;
-        simulation-record) echo "remedies record simulation-result" ;;
-        host) echo "units workload record" ;;
-        measure) echo "remedies units workload record host" ;;
-        analysis) echo "units workload design record observation injection profile simulation-result" ;;
-        # Data for and from programs of other authors: nothing of ours above it.
-        trace) echo "remedies units workload" ;;
-        cachesim) echo "units design record simulation-result trace" ;;
-        capture) echo "remedies units host trace" ;;
-        browser) echo "host" ;;
-        programs) echo "remedies" ;;
-        symbols) echo "" ;;
-        reproduce) echo "units workload design record simulation-result analysis" ;;
-        report) echo "units workload record observation injection profile simulation-result trace analysis reproduce" ;;
-        switchcost) echo "remedies units workload design record simulation-result simulation-record observation injection profile host browser measure observe inject trace reuse cachesim capture programs symbols analysis reproduce report" ;;
-        # They run the program from outside, as a user would; the one that measures may read what it wrote.
-        attack) echo "" ;;
-        bench) echo "units record host browser trace cachesim profile analysis" ;;
-        *) return 1 ;;
-    esac
-}
-
-# Names of all dependencies in a manifest, one a line: the key, and the package where the key is another name for it.
-dependencies() {
-    awk '
-        /^[ \t]*\[/ {
-            section = $0
-            gsub(/[ \t"]/, "", section)
-            sub(/#.*/, "", section)
-            listed = section ~ /^\[(target\..*\.)?(build-)?dependencies\]$/
-            single = section ~ /^\[(target\..*\.)?(build-)?dependencies\../
-            if (single) { name = section; sub(/^.*dependencies\./, "", name); sub(/\].*/, "", name); print name }
-            next
+# From rows `| `crate` | `other`, ... |` and lines of cargo's tree of depth 1, `0switchcost-crate v0.1.0 (path)`.
+cargo tree --workspace --locked --target all --edges normal,build --depth 1 --no-dedupe --prefix depth --format '{p}' | awk '
+    function complain(text) { print "check-arrows: " text > "/dev/stderr"; wrong++ }
+    FILENAME == "ARCHITECTURE.md" && /^### / { is_table = /^### The arrows/ }
+    FILENAME == "ARCHITECTURE.md" && is_table && split($0, cell, "|") == 4 && cell[2] ~ /`/ {
+        gsub(/[` ]/, "", cell[2])
+        count = split(cell[3], names, /`/)
+        for (i = 2; i <= count; i += 2) allowed[cell[2], names[i]] = 1
+        if (cell[3] ~ /all of the above/) for (above in rows) allowed[cell[2], above] = 1
+        rows[cell[2]] = cell[3]
+    }
+    FILENAME == "ARCHITECTURE.md" { next }
+    match($0, /^[01]switchcost[a-z-]*/) {
+        name = substr($0, 2, RLENGTH - 1)
+        sub(/^switchcost-/, "", name)
+        if (/^0/) {
+            crate = name
+            crates[crate] = 1
+            if (!(crate in rows)) complain("found crate " crate ", need a row for it in ARCHITECTURE.md, \"The arrows\"")
+        } else if (crate in rows) {
+            arrows++
+            if (!((crate, name) in allowed)) complain("found " crate " -> " name ", need that arrow gone: " crate " may use" rows[crate])
         }
-        listed && /^[ \t]*"?[A-Za-z0-9_-]+"?[ \t]*[.=]/ {
-            name = $0
-            sub(/[ \t]*[.=].*/, "", name)
-            gsub(/[ \t"]/, "", name)
-            print name
-        }
-        (listed || single) && /package[ \t]*=[ \t]*"/ {
-            name = $0
-            sub(/.*package[ \t]*=[ \t]*"/, "", name)
-            sub(/".*/, "", name)
-            print name
-        }
-    ' "$1"
-}
-
-crates=()
-for manifest in "$folder"/*/Cargo.toml; do
-    [ -f "$manifest" ] || continue
-    crates+=("$(basename "$(dirname "$manifest")")")
-done
-if [ ${#crates[@]} -eq 0 ]; then
-    echo "check-arrows: found no crate in $folder, need one folder a crate with its Cargo.toml" >&2
-    exit 1
-fi
-
-is_room() {
-    local crate
-    for crate in "${crates[@]}"; do [ "$crate" = "$1" ] && return 0; done
-    return 1
-}
-
-edges=0
-wrong=0
-for crate in "${crates[@]}"; do
-    if ! known=$(allowed "$crate"); then
-        echo "check-arrows: found crate '$crate', need a line for it in scripts/check-arrows.sh and in ARCHITECTURE.md" >&2
-        wrong=$((wrong + 1))
-        continue
-    fi
-    while read -r name; do
-        other=${name#switchcost-}
-        is_room "$other" || continue
-        edges=$((edges + 1))
-        case " $known " in
-            *" $other "*) ;;
-            *)
-                echo "check-arrows: found $crate -> $other, need that arrow gone: $crate may know ${known:-no other crate};" \
-                    "see \"The arrows\" in ARCHITECTURE.md" >&2
-                wrong=$((wrong + 1))
-                ;;
-        esac
-    done < <(dependencies "$folder/$crate/Cargo.toml" | sort -u)
-done
-
-[ "$wrong" -eq 0 ] || exit 1
-echo "check-arrows: ${#crates[@]} crates, $edges arrows, none forbidden"
+    }
+    END {
+        for (row in rows) if (!(row in crates)) complain("found a row for " row " in ARCHITECTURE.md, and no crate of that name")
+        for (crate in crates) total++
+        if (!total || wrong) exit 1
+        printf "check-arrows: %d crates, %d arrows, none forbidden\n", total, arrows
+    }
+' ARCHITECTURE.md -
