@@ -349,6 +349,11 @@ fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome 
 }
 
 pub(crate) fn quantities() -> Quantities {
+    of_one_design().into_iter().chain(across_designs()).collect()
+}
+
+/// Causes of switches, and the curve of the cost behind a switch.
+fn of_one_design() -> Quantities {
     vec![
         ("compute-bound-is-involuntary", |r| share(r, COMPUTE, |trial| Some(1.0 - involuntary(trial)?))),
         ("client-server-is-voluntary", |r| share(r, CLIENT, involuntary)),
@@ -403,6 +408,12 @@ pub(crate) fn quantities() -> Quantities {
             })
         }),
         ("private-cpi-near-1", |r| of_trials(r, CLIENT, "private CPI", private_cpi)),
+    ]
+}
+
+/// Costs and overheads on one design after another.
+fn across_designs() -> Quantities {
+    vec![
         ("order-of-costs", |r| {
             on_every_design(r, average, &[[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]], 1.0, "cycles")
         }),
