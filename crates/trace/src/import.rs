@@ -1,16 +1,18 @@
 //! Traces of other tools, read as a stream: any length, a few chunks of memory.
 //!
-//! What comes in: text of Valgrind's lackey or of Dinero, or records of DynamoRIO's drmemtrace, in one file or in several. What goes
+//! What comes in: text of Valgrind's lackey or of Dinero, records of ChampSim, or of DynamoRIO's drmemtrace, in one file or in several. What goes
 //! out: chunks, and what the source does not say or had to be made up.
 //! A format without tasks has one, `imported`, whose birth and the switch to it come first. What these formats say and
 //! do not say is in `docs/formats/importers.md`.
 
 mod assembler;
+mod champsim;
 mod din;
 mod drmemtrace;
 mod error;
 mod lackey;
 mod lines;
+mod packed;
 mod unzip;
 
 use std::io::BufRead;
@@ -18,6 +20,7 @@ use std::io::BufRead;
 use crate::Chunk;
 
 use assembler::Assembler;
+use champsim::ChampSim;
 use drmemtrace::Drmemtrace;
 use lines::{Lines, Parsed, harmless};
 
@@ -31,6 +34,7 @@ const MADE_UP: &str = "the trace begins with data that no instruction touches, s
 enum Format<R: BufRead> {
     Lackey(Lines<R>),
     Din { lines: Lines<R>, word_bytes: u8 },
+    ChampSim(ChampSim<R>),
     Drmemtrace(Box<Drmemtrace<R>>),
 }
 
@@ -57,6 +61,14 @@ impl<R: BufRead> Importer<R> {
     pub fn din(from: R, word_bytes: u64) -> Result<Self, ImportError> {
         let word_bytes = u8::try_from(word_bytes).ok().filter(|&bytes| bytes > 0).ok_or(ImportError::Word)?;
         Ok(Importer::new(Format::Din { lines: Lines::new(from), word_bytes }, Assembler::with_one_task()))
+    }
+
+    /// Records of ChampSim's tracer, as they are or packed by gzip: one task.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is packed otherwise.
+    pub fn champsim(from: R) -> Result<Self, ImportError> {
+        Ok(Importer::new(Format::ChampSim(ChampSim::new(from)?), Assembler::with_one_task()))
     }
 
     /// An offline trace of drmemtrace after its post-processing, of a 64-bit program: one file of one thread, of several or of one
@@ -108,6 +120,7 @@ impl<R: BufRead> Importer<R> {
         let (lines, word_bytes) = match &mut self.format {
             Format::Lackey(lines) => (lines, None),
             Format::Din { lines, word_bytes } => (lines, Some(*word_bytes)),
+            Format::ChampSim(records) => return records.step(&mut self.assembler),
             Format::Drmemtrace(records) => return records.step(&mut self.assembler, &mut self.ignored),
         };
         let Some((line, text)) = lines.next_line()? else { return Ok(false) };
@@ -151,6 +164,7 @@ impl<R: BufRead> Importer<R> {
     pub fn notes(&self) -> Vec<String> {
         let of_format = match &self.format {
             Format::Lackey(_) | Format::Din { .. } => Vec::new(),
+            Format::ChampSim(_) => vec![champsim::WITHOUT_SIZES],
             Format::Drmemtrace(records) => records.notes(),
         };
         let made_up = self.assembler.begins_with_data().then_some(MADE_UP);
@@ -160,7 +174,7 @@ impl<R: BufRead> Importer<R> {
     /// The architecture of the traced code, where the source says it.
     pub fn arch(&self) -> Option<&'static str> {
         match &self.format {
-            Format::Lackey(_) | Format::Din { .. } => None,
+            Format::Lackey(_) | Format::Din { .. } | Format::ChampSim(_) => None,
             Format::Drmemtrace(records) => records.arch(),
         }
     }

@@ -248,13 +248,16 @@ pub(crate) enum ForeignFormat {
     Lackey,
     /// Text of Dinero
     Din,
+    /// Records of ChampSim's tracer, also packed by gzip
+    #[strum(serialize = "champsim")]
+    ChampSim,
     /// Records of DynamoRIO's drmemtrace, also packed; of a folder the threads that have files of their own
     Drmemtrace,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// The other tool's format: lackey, din, drmemtrace
+    /// The other tool's format: lackey, din, champsim, drmemtrace
     #[arg(long, value_name = "FORMAT", value_parser = parse_named::<ForeignFormat>)]
     pub(crate) from: ForeignFormat,
 

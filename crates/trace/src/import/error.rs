@@ -131,12 +131,14 @@ pub enum ImportError {
         seen: Vec<u64>,
     },
     /// Something is packed in a way that is not read, or not from there.
-    #[error("found {format}, need what is in it: {unpack} FILE | switchcost trace import --from drmemtrace - -o TRACE")]
+    #[error("found {found}, need what is in it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE")]
     Packed {
         /// What it is.
-        format: &'static str,
+        found: &'static str,
         /// What unpacks it to its standard output.
         unpack: &'static str,
+        /// The format of what is in it, by its name on the command line.
+        format: &'static str,
     },
     /// Records of the tracer itself.
     #[error(

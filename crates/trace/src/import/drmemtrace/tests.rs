@@ -405,7 +405,7 @@ fn of_several_files_the_wrong_one_is_named() {
         error(&[("one", &one), ("two\u{1b}", &one[..40])])
             .starts_with("two\\u{1b}, byte 36: found the end of the file")
     );
-    assert!(error(&[("one", &one), ("two", b"PK")]).starts_with("two, found a zip file"));
+    assert!(error(&[("one", &one), ("two", b"PK\x03\x04")]).starts_with("two, found a zip file"));
     assert!(
         error(&[("one", &one), ("core", &core)])
             .starts_with("core, byte 12: found the trace of one core, need it alone")
@@ -442,7 +442,7 @@ fn says_what_is_wrong_and_where() {
         "byte 0: found the end of the file, need a header (type 25) of version 0 to 7 first, as drmemtrace writes after \
          its post-processing; the file is cut. What came before is whole"
     );
-    let error = read(&[0x1f, 0x8b, 0, 0]).1.expect("no gzip").to_string();
+    let error = read(&[0x1f, 0x8b, 8, 0]).1.expect("no gzip").to_string();
     assert!(error.starts_with("found a file that cannot be read at byte 0 ("), "{error}");
     assert_eq!(
         message(&whole(&[(0, 4, 0)])),

@@ -1,0 +1,160 @@
+//! ChampSim's records of 64 bytes, little-endian, one an instruction (`inc/trace_instruction.h` there): its address (8 bytes), whether it
+//! is a branch and whether that is taken (1 each), registers written (2) and read (4), addresses of memory written (2 of 8) and read (4
+//! of 8), 0 where there is none.
+
+use std::io::BufRead;
+
+use super::assembler::Assembler;
+use super::packed::Unpacked;
+use super::{ImportError, Place};
+
+const RECORD_BYTES: usize = 64;
+/// The longest instruction of x86.
+const LONGEST: u64 = 15;
+
+pub(super) const WITHOUT_SIZES: &str = "the trace has no sizes, as ChampSim needs none: each reference is of one byte, and so is each instruction \
+                                        that the next one in memory does not follow";
+
+pub(super) struct ChampSim<R: BufRead> {
+    records: Unpacked<R>,
+    /// Whose length the next one says.
+    last: Option<(Place, Instruction)>,
+}
+
+struct Instruction {
+    address: u64,
+    is_taken: bool,
+    stores: [u64; 2],
+    loads: [u64; 4],
+}
+
+impl<R: BufRead> ChampSim<R> {
+    pub(super) fn new(from: R) -> Result<Self, ImportError> {
+        Ok(ChampSim { records: Unpacked::new(from, "champsim")?, last: None })
+    }
+
+    /// Reads one record; false at the end.
+    pub(super) fn step(&mut self, assembler: &mut Assembler) -> Result<bool, ImportError> {
+        let next = self.next_record();
+        let following = next.as_ref().ok().and_then(Option::as_ref).map(|(_, instruction)| instruction.address);
+        if let Some((place, instruction)) = self.last.take() {
+            instruction.put(place, following, assembler)?;
+        }
+        self.last = next?;
+        Ok(self.last.is_some())
+    }
+
+    fn next_record(&mut self) -> Result<Option<(Place, Instruction)>, ImportError> {
+        let mut bytes = [0; RECORD_BYTES];
+        let place = self.records.place();
+        match self.records.fill(&mut bytes)? {
+            0 => Ok(None),
+            RECORD_BYTES => Instruction::of(place, &bytes).map(|instruction| Some((place, instruction))),
+            _ => Err(ImportError::Cut { place, needed: "a whole record of 64 bytes" }),
+        }
+    }
+}
+
+impl Instruction {
+    fn of(place: Place, bytes: &[u8; RECORD_BYTES]) -> Result<Self, ImportError> {
+        let (words, _) = bytes.as_chunks();
+        let word = |index: usize| u64::from_le_bytes(words[index]);
+        let [is_branch, is_taken] = [bytes[8], bytes[9]];
+        if is_branch > 1 || is_taken > 1 || word(0) == 0 {
+            let found = format!("an instruction at {:#x} with the flags {is_branch} and {is_taken}", word(0));
+            return Err(ImportError::Unknown {
+                place,
+                found,
+                needed: "ChampSim's record of 64 bytes, with flags of 0 or 1",
+            });
+        }
+        Ok(Instruction {
+            address: word(0),
+            is_taken: is_taken == 1,
+            stores: [word(2), word(3)],
+            loads: [word(4), word(5), word(6), word(7)],
+        })
+    }
+
+    /// Loads come before stores, as in an instruction that does both.
+    fn put(&self, place: Place, following: Option<u64>, assembler: &mut Assembler) -> Result<(), ImportError> {
+        let distance = following.filter(|_| !self.is_taken).map(|next| next.wrapping_sub(self.address));
+        let bytes = distance.filter(|bytes| (1..=LONGEST).contains(bytes)).unwrap_or(1);
+        assembler.instruction(place, self.address, bytes)?;
+        for (addresses, is_store) in [(&self.loads[..], false), (&self.stores[..], true)] {
+            for &address in addresses.iter().filter(|&&address| address != 0) {
+                assembler.reference(place, address, 1, is_store)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Importer;
+    use crate::Chunk;
+
+    fn record(address: u64, branch: [u8; 2], stores: [u64; 2], loads: [u64; 4]) -> Vec<u8> {
+        let mut bytes = address.to_le_bytes().to_vec();
+        bytes.extend(branch);
+        bytes.extend([0; 6]);
+        stores.iter().chain(&loads).for_each(|word| bytes.extend(word.to_le_bytes()));
+        bytes
+    }
+
+    /// A load and a store by one of three bytes, a jump that is not taken, one that is taken to what lies four bytes on, and its target.
+    fn four() -> Vec<u8> {
+        [
+            record(0x40_0000, [0, 0], [0x7f_0010, 0], [0, 0x7f_0020, 0, 0]),
+            record(0x40_0003, [1, 0], [0, 0], [0; 4]),
+            record(0x40_0005, [1, 1], [0, 0], [0; 4]),
+            record(0x40_0009, [0, 0], [0, 0], [0x7f_0030, 0, 0, 0]),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn lengths_are_those_to_the_next_instruction_and_loads_come_first() {
+        let bytes = four();
+        let mut importer = Importer::champsim(&bytes[..]).expect("no packed file");
+        let mut chunk = Chunk::default();
+        assert!(importer.next_into(&mut chunk).expect("a whole file"));
+        let blocks =
+            chunk.blocks.iter().map(|block| (block.address, block.bytes, block.instructions, block.references));
+        assert_eq!(blocks.collect::<Vec<_>>(), [(0x40_0000, 6, 3, 2), (0x40_0009, 1, 1, 1)]);
+        let touched = chunk.references.iter().map(|reference| (reference.address(), reference.is_store()));
+        assert_eq!(touched.collect::<Vec<_>>(), [(0x7f_0020, false), (0x7f_0010, true), (0x7f_0030, false)]);
+        assert!(!importer.next_into(&mut chunk).expect("a whole file"));
+        assert!(importer.notes()[0].starts_with("the trace has no sizes"));
+    }
+
+    fn error(bytes: &[u8]) -> String {
+        let mut importer = match Importer::champsim(bytes) {
+            Ok(importer) => importer,
+            Err(error) => return error.to_string(),
+        };
+        let mut chunk = Chunk::default();
+        loop {
+            match importer.next_into(&mut chunk) {
+                Ok(true) => {}
+                Ok(false) => panic!("it was read"),
+                Err(error) => return error.to_string(),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_none_of_its_records_is_named_by_its_place() {
+        let mut cut = four();
+        cut.truncate(100);
+        assert!(error(&cut).starts_with("byte 64: found the end of the file, need a whole record of 64 bytes"));
+        let text = error(&[b'I'; 128]);
+        assert!(
+            text.starts_with("byte 0: found an instruction at 0x4949494949494949 with the flags 73 and 73"),
+            "{text}"
+        );
+        let packed = error(b"\xfd7zXZ\x00 and so on");
+        assert!(packed.contains("xz -dc FILE | switchcost trace import --from champsim - -o TRACE"), "{packed}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Files of records, packed or not.
+
+use std::io::{self, BufRead, Chain, Cursor, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use snap::read::FrameDecoder;
+
+use super::{ImportError, Place};
+
+const GZIP: &[u8] = b"\x1f\x8b\x08";
+const SNAPPY: &[u8] = b"\xff\x06\x00\x00sNaPpY";
+/// The first bytes of others, and what unpacks them.
+const PACKED: [(&[u8], &str, &str); 5] = [
+    (b"PK\x03\x04", "a zip file on standard input or in another file", "unzip -p"),
+    (b"\x04\x22\x4d\x18", "an lz4 file", "lz4 -dc"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file", "zstd -dc"),
+    (b"\xfd7zXZ\x00", "an xz file", "xz -dc"),
+    (b"BZh", "a bzip2 file", "bzip2 -dc"),
+];
+
+/// A file from its beginning, of which some bytes were looked at.
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+
+enum Input<R: BufRead> {
+    Plain(Whole<R>),
+    Gzip(Box<MultiGzDecoder<Whole<R>>>),
+    Snappy(Box<FrameDecoder<Whole<R>>>),
+}
+
+/// What is in a file that may be packed by gzip or snappy.
+pub(super) struct Unpacked<R: BufRead> {
+    from: Input<R>,
+    offset: u64,
+}
+
+impl<R: BufRead> Unpacked<R> {
+    /// Of a file for `switchcost trace import --from FORMAT`.
+    pub(super) fn new(mut from: R, format: &'static str) -> Result<Self, ImportError> {
+        let mut first = vec![0; SNAPPY.len()];
+        let filled = fill(&mut from, &mut first).map_err(|source| ImportError::Io { place: Place::Byte(0), source })?;
+        first.truncate(filled);
+        if let Some((_, found, unpack)) = PACKED.into_iter().find(|(magic, ..)| first.starts_with(magic)) {
+            return Err(ImportError::Packed { found, unpack, format });
+        }
+        let (is_gzip, is_snappy) = (first.starts_with(GZIP), first.starts_with(SNAPPY));
+        let whole = Cursor::new(first).chain(from);
+        let from = match (is_gzip, is_snappy) {
+            (true, _) => Input::Gzip(Box::new(MultiGzDecoder::new(whole))),
+            (_, true) => Input::Snappy(Box::new(FrameDecoder::new(whole))),
+            _ => Input::Plain(whole),
+        };
+        Ok(Unpacked { from, offset: 0 })
+    }
+
+    /// Where the next record begins.
+    pub(super) fn place(&self) -> Place {
+        Place::Byte(self.offset)
+    }
+
+    /// Whether nothing was read so far.
+    pub(super) fn is_at_start(&self) -> bool {
+        self.offset == 0
+    }
+
+    /// Fills `record`; how many bytes there were: fewer at the end alone.
+    pub(super) fn fill(&mut self, record: &mut [u8]) -> Result<usize, ImportError> {
+        let place = self.place();
+        let filled = match &mut self.from {
+            Input::Plain(from) => fill(from, record),
+            Input::Gzip(from) => fill(from.as_mut(), record),
+            Input::Snappy(from) => fill(from.as_mut(), record),
+        };
+        let filled = filled.map_err(|source| ImportError::Io { place, source })?;
+        self.offset += filled as u64;
+        Ok(filled)
+    }
+}
+
+/// Reads until `bytes` is full or the end; how much there was.
+fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match from.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
