@@ -215,7 +215,7 @@ def observe(
     by: ObserveBy | None = None,
     progress: bool = True,
 ) -> Observation:
-    """Observe live programs: what switching costs them, why they are switched, and by whom.
+    """Observe live programs: what switching costs them, why they switch, and what takes the CPU from them.
 
     Args:
         command: The command and its arguments.
@@ -228,9 +228,9 @@ def observe(
         all: Observe every task.
         duration: For how long, such as 30s or 5min [default: until the command or all processes have ended; with --all and
             --cgroup 10s]. A command that still runs then is asked to end (SIGTERM).
-        requests: How many requests the observed serve in that time, so that the cost of one is told.
+        requests: How many requests are served in that time, for the cost of one.
         rate_cmd: Shell command that prints how many requests were served so far; it is run before and after.
-        wakers: Count who wakes whom, too; observing a switch takes a third longer then.
+        wakers: Count wake-ups by their waker, too; observing a switch then takes a third longer.
         scheduler_time: Tell how long the kernel's scheduler takes at each switch, where it has tracepoints at its entry and
             exit; observing a switch takes nearly twice as long then.
         events: Write each switch and wake-up of the observed to this file, as a trace for ui.perfetto.dev; observing a
