@@ -59,7 +59,7 @@ fn without_size(case: &Case) -> Case {
     Case { working_set: WorkingSet { size_bytes: Bytes(0), ..case.working_set }, ..case.clone() }
 }
 
-/// A size whose total has a logarithm. The width of the interval tells the standard error.
+/// A size whose total has a logarithm. The width of the interval gives the standard error.
 fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<'a>> {
     let total = found.total_ns.as_ref().filter(|total| total.estimate > 0.0)?;
     Some(Measured {

@@ -4,7 +4,7 @@ use design::Design;
 use simulation_result::{ByView, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
 use trace::{BlockRun, Reference};
 
-use crate::attribution::{Books, ByPlace};
+use crate::attribution::{Attribution, ByPlace};
 use crate::machine::{Kind, Machine, PageChange, RunContext, plain_result};
 
 use super::behind::Behind;
@@ -19,7 +19,7 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 #[derive(Debug)]
 pub(crate) struct Family {
     members: Vec<Member>,
-    guide: Box<Machine<Books>>,
+    guide: Box<Machine<Attribution>>,
     shapes: Vec<Shape>,
     feed: Feed,
     /// The newest row of counters, and whether there may be a newer one.
@@ -91,7 +91,7 @@ impl Family {
     }
 
     /// The machine of the first member, for what sweeping has nothing to do with.
-    pub(crate) fn guide_mut(&mut self) -> &mut Machine<Books> {
+    pub(crate) fn guide_mut(&mut self) -> &mut Machine<Attribution> {
         &mut self.guide
     }
 

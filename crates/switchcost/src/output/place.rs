@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// Opens what is to be written to where it stands, unless it may be somebody else's trap.
+/// Opens what is to be written to where it stands, unless it may be a trap.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let folder = folder_of(path);
     // Before it is opened, which may wait for a reader; and what was opened.

@@ -65,7 +65,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let redaction = arguments.redaction;
     let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters, redaction };
-    run.measure(&place, interrupt, || claims.tell())?;
+    run.measure(&place, interrupt, || claims.report())?;
     drop((noise, claims));
     Ok(place.path)
 }

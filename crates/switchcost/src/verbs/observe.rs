@@ -117,7 +117,7 @@ fn command(arguments: &ObserveArguments) -> Command {
     Command::new(arguments.command.clone(), arguments.live).shown_as(shown)
 }
 
-/// What is said as it begins: whom, and for how long.
+/// What is printed as it begins: the target, and for how long.
 fn announcement(arguments: &ObserveArguments, whom: &Whom) -> String {
     let usual = whom.usual_duration().filter(|_| !(arguments.live || arguments.listen.is_some()));
     let end = match (whom, arguments.duration.or(usual)) {

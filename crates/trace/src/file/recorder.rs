@@ -100,7 +100,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
         Ok(())
     }
 
-    /// Writes a full chunk, where one waits that nobody is writing. Returns whether it has.
+    /// Writes a full chunk, if one waits that no thread is writing. Returns whether it has.
     pub fn write_one(&mut self) -> bool {
         self.behind.write_one()
     }

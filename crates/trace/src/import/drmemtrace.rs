@@ -206,7 +206,7 @@ impl<R: BufRead> Drmemtrace<R> {
         &mut self.files[self.current]
     }
 
-    /// The present file's records are a thread's, whose process may not be told again.
+    /// The present file's records are a thread's, whose process may not be named again.
     fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
         let file = self.present();
         (file.thread, file.process) = (thread, process);

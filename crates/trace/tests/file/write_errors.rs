@@ -133,7 +133,7 @@ fn a_header_of_megabytes_is_refused() {
 /// More than may wait to be written.
 const RECORDED: u64 = 12;
 
-/// Chunks of one block each, written behind; of some, nobody says that there is time for it.
+/// Chunks of one block each, written behind; some before there is time for it.
 fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
     let mut recorder = Recorder::create(into, &header()).expect("the header fits");
     let Chunk { blocks, references, .. } = one_block();

@@ -1,4 +1,4 @@
-//! One design: its three views, where misses come from, what is lost, who drives out whom.
+//! One design: its three views, where misses come from, what is lost, who evicts which lines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -98,7 +98,7 @@ pub(crate) struct Machine {
     driven_out: Vec<u64>,
     /// Address of data and excess, of lookups since the last time.
     pub(crate) data: Vec<(u64, i64)>,
-    /// Level, owner, whether it was code, and address: of lookups for which somebody else's line left, since the last time.
+    /// Level, owner, whether it was code, and address: of lookups for which another owner's line left, since the last time.
     pub(crate) evictors: Vec<(usize, u32, bool, u64)>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,

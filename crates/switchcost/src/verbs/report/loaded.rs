@@ -50,7 +50,7 @@ impl Loaded {
         &self.name
     }
 
-    /// What a measurement tells later ones of the core, beside its record.
+    /// What a measurement leaves for later ones about the core, beside its record.
     pub(crate) fn core_sharing(&self) -> Option<(&MeasureRecord, CoreSharing)> {
         let Content::Measured { record, findings, .. } = &self.content else { return None };
         Some((record, analysis::core_sharing(record, findings)?))

@@ -6,7 +6,7 @@ use super::numbers::file_type::{
 };
 use crate::import::{ImportError, Place};
 
-/// Bits that matter here. The others tell what markers there are.
+/// Bits that matter here. The others show what markers there are.
 const LOOKED_AT: u64 = INSTRUCTIONS_ONLY | KERNEL_INSTRUCTIONS_ONLY | CORE | REGDEPS | UNKNOWN;
 
 const NO_DATA: &str = "the trace has no data references, since it was taken of instructions alone: whatever is said of data is missing, \
