@@ -1,6 +1,6 @@
 //! Where results go: to stdout, whole into a file, or into what is no file and is written where it stands.
 
-mod place;
+mod destination;
 mod trap;
 
 use std::fs::File;
@@ -13,7 +13,7 @@ use report::Style;
 use crate::cli::Depth;
 use crate::exit::Failure;
 use crate::terminal;
-use place::{Place, open_stream};
+use destination::{Destination, open_stream};
 
 /// What came of writing, or why there was nothing to write; or why the place would not have it.
 type Written<T> = io::Result<Result<T, Failure>>;
@@ -79,10 +79,10 @@ impl Output {
 
 impl Sink {
     fn behind(name: &Path) -> io::Result<Sink> {
-        Ok(match Place::behind(name)? {
-            Place::Stdout => Sink::Stdout,
-            Place::Stream(path) => Sink::Stream(open_stream(&path)?),
-            Place::File(path) => Sink::File(Draft::of(&path)?),
+        Ok(match Destination::behind(name)? {
+            Destination::Stdout => Sink::Stdout,
+            Destination::Stream(path) => Sink::Stream(open_stream(&path)?),
+            Destination::File(path) => Sink::File(Draft::of(&path)?),
         })
     }
 }

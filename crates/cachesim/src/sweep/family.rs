@@ -11,7 +11,7 @@ use super::behind::Behind;
 use super::depths::Depths;
 use super::direct::Direct;
 use super::groups::Group;
-use super::shape::{Place, Shape};
+use super::shape::{GridSlot, Shape};
 use super::tuples::Tuples;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
@@ -36,7 +36,7 @@ struct Member {
     number: u16,
     design: Design,
     /// By swept level.
-    places: Vec<Place>,
+    places: Vec<GridSlot>,
 }
 
 /// Where lookups come from.
@@ -237,7 +237,7 @@ impl Feed {
 }
 
 /// Cycles that one swept level takes of a row, as [`Family::counted`] gives it.
-fn level_cycles(place: &Place, level: usize, levels: usize, row: &[u64], view: usize) -> u64 {
+fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view: usize) -> u64 {
     let lookups = row[VIEWS * level + view];
     let misses = row[VIEWS * (levels + place.column) + view];
     place.hit_cycles * (lookups - misses) + place.miss_cycles * misses
@@ -280,7 +280,7 @@ impl Results<'_> {
         counts
     }
 
-    fn level(&self, counts: &mut LevelCounts, level: usize, place: &Place, view: usize) {
+    fn level(&self, counts: &mut LevelCounts, level: usize, place: &GridSlot, view: usize) {
         let depths = self.feed.depths(level, place.grid);
         counts.instruction_misses = depths.misses(view, Kind::Fetch, place.ways);
         counts.load_misses = depths.misses(view, Kind::Load, place.ways);

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 use flate2::bufread::MultiGzDecoder;
 use snap::read::FrameDecoder;
 
-use crate::import::{ImportError, Place};
+use crate::import::{ImportError, Location};
 
 use super::numbers::kind;
 
@@ -43,7 +43,7 @@ pub(super) struct Record {
 
 impl<R: BufRead> Records<R> {
     pub(super) fn new(mut from: R) -> Result<Self, ImportError> {
-        let first = first_byte(&mut from).map_err(|source| ImportError::Io { place: Place::Byte(0), source })?;
+        let first = first_byte(&mut from).map_err(|source| ImportError::Io { place: Location::Byte(0), source })?;
         if let Some((_, format, unpack)) = PACKED.into_iter().find(|(byte, ..)| first == Some(*byte)) {
             return Err(ImportError::Packed { format, unpack });
         }
@@ -56,8 +56,8 @@ impl<R: BufRead> Records<R> {
     }
 
     /// Where the next record begins.
-    pub(super) fn place(&self) -> Place {
-        Place::Byte(self.offset)
+    pub(super) fn place(&self) -> Location {
+        Location::Byte(self.offset)
     }
 
     /// Whether nothing was read so far.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::import::assembler::Assembler;
-use crate::import::{ImportError, Place};
+use crate::import::{ImportError, Location};
 use crate::{BlockFlags, Cause, Mark, ProcessId, TaskId};
 
 /// Far more threads than traced programs have; what is kept of each is bounded by this.
@@ -128,7 +128,7 @@ impl Threads {
     }
 
     /// Makes the present thread's task run.
-    pub(super) fn run(&mut self, place: Place, into: &mut Assembler) -> Result<(), ImportError> {
+    pub(super) fn run(&mut self, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
         let known = self.tasks.get(&self.thread).copied();
         let task = match known {
             Some((task, process)) if self.process.is_none_or(|reported| reported == process) => task,
@@ -143,7 +143,7 @@ impl Threads {
         Ok(())
     }
 
-    fn birth(&mut self, place: Place, into: &mut Assembler) -> Result<TaskId, ImportError> {
+    fn birth(&mut self, place: Location, into: &mut Assembler) -> Result<TaskId, ImportError> {
         if self.last_task >= MOST_TASKS {
             return Err(ImportError::Threads { place, most: MOST_TASKS });
         }
