@@ -99,7 +99,7 @@ pub(crate) enum Verb {
 
 /// How a result is written, the same for every verb.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Form {
+pub(crate) struct OutputArguments {
     /// How to write the result
     #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = parse_named::<Format>,
           help_heading = "Output")]
@@ -110,7 +110,7 @@ pub(crate) struct Form {
     pub(crate) out: Option<PathBuf>,
 }
 
-impl Form {
+impl OutputArguments {
     /// Whether the result is not for a person at the terminal.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.format != Format::Table || self.out.is_some()
@@ -148,7 +148,7 @@ pub(crate) struct Redaction {
 
 /// How much is printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct Depth {
+pub(crate) struct Verbosity {
     /// Print everything instead of one screen
     #[arg(long, help_heading = "Output")]
     pub(crate) details: bool,
@@ -357,10 +357,10 @@ pub(crate) struct MeasureArguments {
     pub(crate) redaction: Redaction,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 const REPORT_EXAMPLES: &str = "\
@@ -395,10 +395,10 @@ pub(crate) struct ReportArguments {
     pub(crate) rows: Rows,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 const DOCTOR_EXAMPLES: &str = "\
@@ -413,10 +413,10 @@ Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorArguments {
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 /// Prints a completion script for a shell.

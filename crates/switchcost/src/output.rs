@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use host::draft::Draft;
 use report::Style;
 
-use crate::cli::Depth;
+use crate::cli::Verbosity;
 use crate::exit::Failure;
 use crate::terminal;
 use destination::{Destination, open_stream};
@@ -68,12 +68,12 @@ impl Output {
     }
 
     /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
-    pub(crate) fn style(&self, depth: Depth) -> Style {
+    pub(crate) fn style(&self, verbosity: Verbosity) -> Style {
         let is_terminal = matches!(self.sink, Sink::Stdout) && io::stdout().is_terminal();
         let wants_colour =
             std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && terminal::without_cursor().is_none();
         let width = is_terminal.then(|| console::Term::stdout().size().1);
-        Style { is_coloured: is_terminal && wants_colour, width, is_detailed: depth.details }
+        Style { is_coloured: is_terminal && wants_colour, width, is_detailed: verbosity.details }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Depth, Form};
+use super::{OutputArguments, Verbosity};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -48,10 +48,10 @@ pub(crate) struct CompareArguments {
     pub(crate) figures: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 /// A share: 0.05 for 5 %.

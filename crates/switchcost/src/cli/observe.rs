@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use units::Nanos;
 
-use super::{Depth, Form, Redaction, Rows, Stacks};
+use super::{OutputArguments, Redaction, Rows, Stacks, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -148,10 +148,10 @@ pub(crate) struct ObserveArguments {
     pub(crate) rows: Rows,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 }
 
 #[cfg(test)]

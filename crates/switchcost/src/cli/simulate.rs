@@ -12,7 +12,7 @@ use units::Nanos;
 use super::parts::PartArguments;
 use super::system::{GuestArguments, once};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
-use super::{Depth, Form, Redaction, parse_named};
+use super::{OutputArguments, Redaction, Verbosity, parse_named};
 
 /// Which memory systems, and how finely their cycles are distinguished.
 #[derive(Clone, Debug, Args)]
@@ -69,10 +69,10 @@ pub(crate) struct DesignArguments {
     pub(crate) redaction: Redaction,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 const SIMULATE_EXAMPLES: &str = "\

@@ -10,7 +10,7 @@ use units::{Bytes, CpuId};
 use workload::{Access, Pattern};
 
 use super::system::{GuestArguments, SystemArguments, once};
-use super::{Form, Redaction, parse_named};
+use super::{OutputArguments, Redaction, parse_named};
 
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
@@ -147,7 +147,7 @@ pub(crate) struct TraceFile {
     pub(crate) file: PathBuf,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -59,10 +59,10 @@ fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
 
 /// What came of it, from its record.
 fn show(arguments: &InjectArguments, path: &Path, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {
-    if arguments.depth.details || arguments.form.is_elsewhere() {
+    if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let exit = show_loaded(&Loaded::read(path)?, path, &arguments.form, arguments.depth, output)?;
+    let exit = show_loaded(&Loaded::read(path)?, path, &arguments.form, arguments.verbosity, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }
 

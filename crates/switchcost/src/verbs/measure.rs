@@ -32,14 +32,14 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let interrupt = Interrupt::watch()?;
     let path = record(arguments, selection::preset(arguments), &interrupt)?;
     // One screen says itself where the record is.
-    if arguments.depth.details || arguments.form.is_elsewhere() {
+    if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(&path)?;
     if let Some((record, sharing)) = loaded.core_sharing().filter(|_| !arguments.redaction.redact) {
         core_sharing::keep(record, sharing);
     }
-    let exit = show_loaded(&loaded, &path, &arguments.form, arguments.depth, output)?;
+    let exit = show_loaded(&loaded, &path, &arguments.form, arguments.verbosity, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }
 

@@ -83,7 +83,7 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
     let Some((record, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     };
-    let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
+    let shown = report::show(&record, &arguments.form, arguments.verbosity, output)?;
     Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Record }))
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn live(
     let Some(record) = record.transpose()? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));
     };
-    let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
+    let shown = report::show(&record, &arguments.form, arguments.verbosity, output)?;
     let ended = ended.exit(&interrupt);
     Ok(if ended == Exit::Success { shown } else { ended })
 }

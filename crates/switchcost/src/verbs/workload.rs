@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
 
 /// The programs are ours, and their exit codes were not asked for.
 fn of_set(exit: Exit) -> Exit {
-    if matches!(exit, Exit::Command(_)) { Exit::Reservations } else { exit }
+    if matches!(exit, Exit::Command(_)) { Exit::Partial } else { exit }
 }
 
 /// Where the inputs are in a guest: under the same name each time.

@@ -90,7 +90,7 @@ impl Loaded {
             Content::Injected { findings, .. } => findings.footprints.iter().any(|found| !found.is_measured()),
             Content::Observed { .. } | Content::Simulated { .. } => false,
         };
-        if is_any_missing { Exit::Reservations } else { Exit::Success }
+        if is_any_missing { Exit::Partial } else { Exit::Success }
     }
 }
 

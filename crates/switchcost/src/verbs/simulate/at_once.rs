@@ -37,7 +37,7 @@ pub(super) fn run(path: &Path, instructions: u64, arguments: &SimulateArguments)
     let Some(at_once) = simulate(path, &streams, instructions, at_once, &interrupt)? else { return Ok(stopped()) };
     let pairs: Vec<AtOnce> =
         in_turn.into_iter().zip(at_once).map(|(in_turn, at_once)| AtOnce { in_turn, at_once }).collect();
-    let (form, style) = (&arguments.designs.form, output.style(arguments.designs.depth));
+    let (form, style) = (&arguments.designs.form, output.style(arguments.designs.verbosity));
     let source = path.to_string_lossy();
     output.write(&render_at_once(&source, [quantum, instructions], &pairs, form.format, style))?;
     Ok(Exit::Success)

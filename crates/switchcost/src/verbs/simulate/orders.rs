@@ -120,10 +120,10 @@ pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) ->
         }
     }
     if let [record] = records.as_slice() {
-        let shown = report::show(record, &arguments.form, arguments.depth, output)?;
+        let shown = report::show(record, &arguments.form, arguments.verbosity, output)?;
         return Ok(interrupt.exit().unwrap_or(shown));
     }
-    let text = text(&records, arguments, output.style(arguments.depth))?;
+    let text = text(&records, arguments, output.style(arguments.verbosity))?;
     output.write(&text)?;
     Ok(interrupt.exit().unwrap_or(Exit::Success))
 }

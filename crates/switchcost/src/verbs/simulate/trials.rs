@@ -44,7 +44,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
             break;
         }
     }
-    let text = text(&records, designs, output.style(designs.depth))?;
+    let text = text(&records, designs, output.style(designs.verbosity))?;
     output.write(&text)?;
     Ok(interrupt.exit().unwrap_or(if are_whole { Exit::Success } else { Exit::Record }))
 }

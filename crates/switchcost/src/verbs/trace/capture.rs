@@ -153,7 +153,7 @@ impl Ended {
             return exit;
         }
         let failed = self.summary.statuses.iter().flatten().find_map(|status| Exit::of_command(*status));
-        let own = if self.summary.warnings.is_empty() { Exit::Success } else { Exit::Reservations };
+        let own = if self.summary.warnings.is_empty() { Exit::Success } else { Exit::Partial };
         failed.unwrap_or(own)
     }
 }

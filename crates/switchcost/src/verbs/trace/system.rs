@@ -130,7 +130,7 @@ fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
 
 fn exit(summary: &GuestSummary) -> Exit {
     let failed = summary.statuses.iter().find_map(|status| Exit::of_command(*status));
-    let own = if summary.warnings.is_empty() { Exit::Success } else { Exit::Reservations };
+    let own = if summary.warnings.is_empty() { Exit::Success } else { Exit::Partial };
     failed.unwrap_or(own)
 }
 
