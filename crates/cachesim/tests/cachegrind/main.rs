@@ -1,5 +1,5 @@
 //! The same program, the same caches: what Cachegrind counts, to the last digit where the definitions coincide. Where they
-//! do not is said in `docs/method/cachegrind.md`.
+//! do not is described in `README.md`.
 
 mod valgrind;
 
