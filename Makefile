@@ -63,7 +63,7 @@ build: setup-build tool ## Build target/release/switchcost and the capture tool
 	@$(CARGO) build --release --config scripts/quick.toml --locked --package switchcost
 	@$(MAKE) --no-print-directory --silent smoke SMOKED='$(BINARY)'
 
-# A tool that was linked with a Valgrind which nobody has tried has to show that it captures.
+# A tool that was linked with an untested Valgrind has to show that it captures.
 smoke:
 	@rm -f '$(TOOL)/smoke.trace'
 	@if [ -e '$(TOOL)/switchcost-amd64-linux' ]; then \
@@ -151,7 +151,7 @@ site: setup-site ## Make a site of all pages, with search, in target/site, and c
 fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 
-# On the program with checks, as tests have it: nobody shall measure with that.
+# On the program with checks, as tests have it: never measure with that.
 attack: setup tool ## Kill, starve and deceive the program for 15 minutes, and judge what it does; ARGS="..." are handed on
 	@$(CARGO) build --release --config scripts/quick.toml --config scripts/checked.toml --locked --package switchcost \
 		--package switchcost-attack

@@ -23,7 +23,7 @@ watch() {
             printf 'still running after %s s:\n' "$limit" >&3
             found=()
             describe "$1" '' >&3
-            # All of them: who is left would hold the output open for whoever reads it to its end.
+            # All of them: one that is left would hold the output open for its reader.
             kill -KILL "${found[@]}"
         fi
         sleep 1

@@ -165,7 +165,7 @@ make_deb() {
     stage deb "${program:-$target/dist/switchcost}"
     copyright > "$packages/deb/copyright"
     overrides > "$packages/deb/overrides"
-    printf '%s\n\n%s\n\n -- %s  %s\n' "switchcost ($version-1) unstable; urgency=medium" '  * What changed is told in CHANGELOG.md of the source.' \
+    printf '%s\n\n%s\n\n -- %s  %s\n' "switchcost ($version-1) unstable; urgency=medium" '  * Changes are listed in CHANGELOG.md of the source.' \
         "$(sed -n 's/^maintainer = "\(.*\)"/\1/p' crates/switchcost/Cargo.toml)" "$(date -uRd "@$SOURCE_DATE_EPOCH")" > "$packages/deb/changelog"
     "$tools/bin/cargo-deb" --quiet --no-build --no-strip --package switchcost "${of_target[@]}" --output "$packages/" >&2
     ls "$packages/switchcost_$version"-*_"$([ "$machine" = aarch64 ] && echo arm64 || echo amd64).deb"

@@ -84,7 +84,7 @@ row() {
 }
 
 # Puts that row in place of the old one, or behind the last.
-tell() {
+report() {
     local paper=$1 row readme=$results/README.md
     [ -e "$readme" ] || return 0
     row=$(row "$paper")
@@ -127,7 +127,7 @@ for paper in "${papers[@]}"; do
         *) echo "results: $paper ended with $one after $((SECONDS - start)) s; run the same again to go on where it stopped" >&2; exit 1 ;;
     esac
     keep "$paper" "$((SECONDS - start))"
-    tell "$paper"
+    report "$paper"
     echo "results: $paper took $((SECONDS - start)) s" >&2
 done
 echo "results: $results; README.md there says what they come to" >&2

@@ -54,7 +54,7 @@ is_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" 
 
 # --- packages -------------------------------------------------------------------------------------------------------
 
-# How to become root: "" as root, "sudo -n" where no password is needed, "sudo" where somebody can type one.
+# How to become root: "" as root, "sudo -n" where no password is needed, "sudo" where one can be typed.
 privilege=none
 find_privilege() {
     if [ "$(id -u)" -eq 0 ]; then
@@ -260,7 +260,7 @@ has_clang() { has clang && [ -e /usr/include/bpf/bpf_helpers.h ]; }
 want_clang() {
     has_clang && return 0
     install clang libbpf-dev && has_clang && return 0
-    say "clang with libbpf's headers is not there: switchcost observe will tell no causes and no neighbours ($(install_line clang libbpf-dev))"
+    say "clang with libbpf's headers is not there: switchcost observe will have no causes and no neighbours ($(install_line clang libbpf-dev))"
 }
 
 # --- QEMU and a kernel for its guests, for traces of whole systems ---------------------------------------------------------

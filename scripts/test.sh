@@ -20,7 +20,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 LONGEST_PROGRAM=1200
 # That of papers, redone quickly.
 LONGEST_TEST=reproduce::papers_are_redone_quickly
-# Tests that another release has no part in (how a capture ends, what is built, limits, who waits for whom), and long ones beside
+# Tests that another release has no part in (how a capture ends, what is built, limits, which task waits for which), and long ones beside
 # which a shorter one shows the same of a release.
 OF_ANY_VALGRIND=(
     --skip deaths:: --skip building:: --skip surroundings:: --skip a_stopped_task_ --skip a_killed_task_ --skip more_tasks_than_buffers_
@@ -80,7 +80,7 @@ skip() {
 # --- test programs, noted and run -------------------------------------------------------------------------------------
 
 notes=$(mktemp -d)
-# Tests run a program with checks, which cargo puts where the release belongs: nobody shall measure with it.
+# Tests run a program with checks, which cargo puts where the release belongs: never measure with it.
 # Nor shall packages be left half installed where a build fails.
 trap 'wait; rm -rf "$notes"; rm -f "$target/release/switchcost"' EXIT
 mkdir "$notes/programs"

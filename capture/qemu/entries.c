@@ -63,7 +63,7 @@ static void on_first_push(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t add
     uint64_t physical, instruction;
 
     (void)cpu;
-    if (!paths_is_torn)
+    if (!paths_is_interrupted)
         return;
     physical = 0;
     if (!qemu_plugin_mem_is_store(info) || !physical_of(info, address, &physical)

@@ -1,4 +1,4 @@
-/* What the first process of the guest tells the plugin. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR Apache-2.0
+/* What the first process of the guest passes to the plugin. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR Apache-2.0
 
    The guest executes the instruction `movabs $SC_SIGNAL + kind, %rax` and then one that stores to a struct sc_guest, or sc_said. The
    plugin sees both when it translates them, and finds the struct in the guest's memory. It lies in one page. */
@@ -29,7 +29,7 @@ struct sc_guest_entry {
     uint64_t kind;
 };
 
-/* Offsets, by the kernel's BTF, of what tells which file lies behind an address. */
+/* Offsets, by the kernel's BTF, that lead from an address to its file. */
 struct sc_mapping_layout {
     uint32_t is_known;
     uint32_t tree;                          /* in struct mm_struct: the root of the areas */

@@ -3,7 +3,7 @@
 
    /switchcost/commands has what to run, each text ended by a 0: seconds, the length of a slice, whether the programs stop themselves where
    recording begins and where it ends, the number of commands; for each command its directory, how many variables and arguments it has, the
-   variables, the arguments. What they write is kept in memory until recording has ended. Then the plugin is told all of it,
+   variables, the arguments. What they write is kept in memory until recording has ended. Then all of it is passed to the plugin,
    a page at a time, as lines `status N STATUS`, `switches N` (if it is known), `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
    wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. Before recording,
    `preempt MODES` says which the kernel offers, the one that it has in brackets, and `symbols BYTES CHECKSUM FRAMES...` where in memory the
@@ -220,7 +220,7 @@ static int start_all(void)
 }
 
 /* None where it cannot be chosen. */
-static void tell_preemption(void)
+static void report_preemption(void)
 {
     char modes[128] = "";
     int fd = open("/sys/kernel/debug/sched/preempt", O_RDONLY | O_CLOEXEC);
@@ -232,7 +232,7 @@ static void tell_preemption(void)
 }
 
 /* Where something is listed: the bytes, their checksum (FNV-1a), and the frames of their pages. */
-static void tell_listing(const char *what, const struct listing *listing)
+static void report_listing(const char *what, const struct listing *listing)
 {
     uint64_t sum = 0xcbf29ce484222325, page = 0;
     size_t at;
@@ -339,7 +339,7 @@ static void report_file(int fd)
         say(bytes);
 }
 
-static void tell(int64_t counted, uint64_t nanoseconds)
+static void report_end(int64_t counted, uint64_t nanoseconds)
 {
     if (counted >= 0)
         report("switches %ld\n", counted);
@@ -378,12 +378,12 @@ int main(void)
         limit_time();
         if (!await_stops()) {
             report("unready\n");
-            tell(0, 0);
+            report_end(0, 0);
             leave();
         }
     }
-    tell_preemption();
-    tell_listing("symbols", &symbols);
+    report_preemption();
+    report_listing("symbols", &symbols);
     contents_list_areas(&contents);
     report("ready\n");
     signal_plugin(SC_GUEST_ARM);
@@ -414,8 +414,8 @@ int main(void)
         await_ends();
         alarm(0);
     }
-    tell_listing("contents", &contents);
-    tell(after < 0 ? -1 : after - before, ended - began);
+    report_listing("contents", &contents);
+    report_end(after < 0 ? -1 : after - before, ended - began);
     leave();
     return 0;
 }

@@ -186,7 +186,7 @@ static uint32_t optional(const char *owner, const char *name, int *are_all)
     return offset;
 }
 
-/* Without them nothing is told about mappings. */
+/* Without them mappings are not reported. */
 static void find_mappings(struct sc_mapping_layout *mappings)
 {
     int are_all = 1;

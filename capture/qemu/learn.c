@@ -1,12 +1,12 @@
-/* Which references a piece of code makes. QEMU does not say that when it translates; so they are learnt as they come, each as one that goes on
-   from those before it: with an address that follows from theirs or is always the same, as long as that holds, or else an explicit one.
+/* Which references a piece of code makes. QEMU does not say that when it translates; so they are learnt as they occur, each extending
+   those before it: with an address that follows from theirs or is always the same, as long as that holds, or else an explicit one.
    GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "path.h"
 
-/* So near to an explicit address, a reference is tried relative to it. */
+/* Within this distance of an explicit address, a reference is tried relative to it. */
 #define NEAR 2048
 /* Parts of one access of an instruction, joined again: QEMU accesses no more than 8 bytes at once. */
 #define LONGEST_JOINED 32
@@ -42,7 +42,7 @@ static UInt joined_bytes(const struct path *path)
 {
     UInt bytes = bytes_of(path);
 
-    for (; path->joins; path = path->up)
+    for (; path->is_continuation; path = path->up)
         bytes += bytes_of(path->up);
     return bytes;
 }
@@ -60,7 +60,7 @@ static bool try_joined(struct path *path, uint64_t address, const ULong *head)
     if (!up->instruction || up->instruction != path->instruction || up->info != path->info || bytes_of(up) != 8
         || joined_bytes(up) + 8 > LONGEST_JOINED || last_address(up, head) + 8 != address)
         return false;
-    path->joins = true;
+    path->is_continuation = true;
     path->how = up->how == SC_FIXED ? SC_FIXED : SC_RELATIVE;
     path->base = up->how == SC_EXPLICIT ? up->explicit : up->base;
     path->value = up->how == SC_EXPLICIT ? 8 : up->value + 8;
@@ -90,7 +90,7 @@ static bool try_relative(struct path *path, uint64_t address, const ULong *head)
     return false;
 }
 
-/* Of so many references that another segment had better begin. */
+/* Of so many references that another segment should begin. */
 static bool is_long(const struct path *path)
 {
     return path->references >= MOST_REFERENCES / 2;
@@ -102,7 +102,7 @@ static void make_explicit(struct path *path)
 
     path->how = SC_EXPLICIT;
     if ((up->explicit >= SC_LANES || is_long(up)) && up->instruction != path->instruction) {
-        path->opens = true;
+        path->starts_segment = true;
         path->first = index_of(path->instruction);
         path->explicit = 0;
         path->references = 1;
@@ -110,13 +110,13 @@ static void make_explicit(struct path *path)
     path->explicit++;
 }
 
-/* Nothing like it came after what came before. */
+/* Not seen before at this point. */
 struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address,
                    const ULong *head, bool is_other)
 {
     struct path *path = extended(up, instruction, info);
 
-    /* What was tried before was wrong. */
+    /* The earlier guess was wrong. */
     if (is_other || (is_long(up) && up->instruction != instruction))
         make_explicit(path);
     else if (!try_joined(path, address, head) && !try_fixed(path, address) && !try_relative(path, address, head))

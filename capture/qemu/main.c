@@ -40,7 +40,7 @@ static void on_exit_of_qemu(void)
 
 static void on_translation_armed(struct qemu_plugin_tb *tb)
 {
-    switches_watch_who(tb);
+    switches_watch_current(tb);
     on_translation_booting(tb);
 }
 
@@ -92,7 +92,7 @@ static void on_reset(void)
     }
 }
 
-static void tell_what_is_said(qemu_plugin_meminfo_t info, uint64_t address)
+static void forward_output(qemu_plugin_meminfo_t info, uint64_t address)
 {
     static struct sc_said said;
     uint64_t physical;
@@ -117,7 +117,7 @@ static void on_signal(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
     if (!qemu_plugin_mem_is_store(info))
         return;
     if ((uintptr_t)kind == SC_GUEST_SAYS) {
-        tell_what_is_said(info, address);
+        forward_output(info, address);
         return;
     }
     if ((uintptr_t)kind != stage + 1)

@@ -1,5 +1,5 @@
-/* What files lie behind the addresses of a process: told when it comes to its own code for the first time, and behind system calls that
-   change that, by the guest's own list of its areas (struct vm_area_struct), which is a maple tree
+/* Which files a process has mapped: reported when it first enters its own code, and after system calls that
+   change it, from the guest's own list of its areas (struct vm_area_struct), which is a maple tree
    (https://docs.kernel.org/core-api/maple_tree.html; since Linux 6.1). GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define LONGEST_PATH 1024
 #define DEEPEST 32
 
-/* Of the tree (include/linux/maple_tree.h, 64 bits): a node is 256 bytes large, and its address tells its kind. */
+/* Of the tree (include/linux/maple_tree.h, 64 bits): a node is 256 bytes large, and its address encodes its kind. */
 #define NODE_BYTES 256
 #define KIND(node) ((node) >> 3 & 15)
 #define IS_ROOT_NODE(entry) (((entry) & 3) == 2 && (entry) > 4096)
@@ -31,17 +31,17 @@ struct list {
     struct mapping *all;
 };
 
-/* As it was told, by address space. */
-struct told {
+/* The mappings reported last, by address space. */
+struct reported {
     uint32_t space;
     bool is_checked; /* against the guest's own list */
     struct list list;
 };
 
 static struct sc_mapping_layout layout;
-static struct told *all_told;
-static size_t told_count, told_room;
-/* Which was checked last: asked each time that the kernel is left. */
+static struct reported *all_reported;
+static size_t reported_count, reported_room;
+/* The one checked last: asked each time that the kernel is left. */
 static uint32_t checked;
 
 void mappings_know(const struct sc_guest *guest)
@@ -57,7 +57,7 @@ static uint64_t word_at(uint64_t address)
     return word;
 }
 
-/* Whether one goes on where the other ends, in the same file. */
+/* Whether one continues where the other ends, in the same file. */
 static bool goes_on(const struct mapping *before, const struct mapping *mapping)
 {
     return mapping->start == before->start + before->bytes && mapping->offset == before->offset + before->bytes
@@ -120,8 +120,9 @@ static bool agree(const struct mapping *one, const struct mapping *other)
            && one->is_executable == other->is_executable;
 }
 
-/* What of a mapping the others do not have: an area that is divided stays what it is. */
-static void tell_rest(const struct mapping *mapping, const struct list *others, void (*tell)(const struct mapping *))
+/* The parts of a mapping that the others do not have: splitting an area changes nothing. */
+static void report_rest(const struct mapping *mapping, const struct list *others,
+                        void (*report)(const struct mapping *))
 {
     uint64_t start = mapping->start, end = mapping->start + mapping->bytes;
 
@@ -135,14 +136,14 @@ static void tell_rest(const struct mapping *mapping, const struct list *others, 
             part.offset += start - part.start;
             part.start = start;
             part.bytes = rest - start;
-            tell(&part);
+            report(&part);
         }
         if (other)
             start = other->start + other->bytes;
     }
 }
 
-/* From the file up to the root of its file system; gives where it begins in the room, at whose end it is. */
+/* From the file up to the root of its file system, written to the end of the room; returns its start. */
 static char *path_of(uint64_t entry, char *room)
 {
     char *path = room + LONGEST_PATH, name[256];
@@ -162,7 +163,7 @@ static char *path_of(uint64_t entry, char *room)
     return path;
 }
 
-static void tell_gone(const struct mapping *mapping)
+static void report_gone(const struct mapping *mapping)
 {
     ULong words[2] = { mapping->start, mapping->bytes };
 
@@ -170,7 +171,7 @@ static void tell_gone(const struct mapping *mapping)
 }
 
 /* Shared memory without a name is a file to the kernel, too. */
-static void tell_new(const struct mapping *mapping)
+static void report_new(const struct mapping *mapping)
 {
     char room[LONGEST_PATH], *path = path_of(mapping->entry, room);
     size_t length = room + LONGEST_PATH - path;
@@ -182,36 +183,36 @@ static void tell_new(const struct mapping *mapping)
         switches_note(SC_MAP, 0, words, 4 + (length + 7) / 8);
 }
 
-static struct told *told_of(uint32_t space)
+static struct reported *reported_of(uint32_t space)
 {
-    for (size_t index = 0; index < told_count; index++)
-        if (all_told[index].space == space)
-            return &all_told[index];
+    for (size_t index = 0; index < reported_count; index++)
+        if (all_reported[index].space == space)
+            return &all_reported[index];
     return NULL;
 }
 
-/* Those of address spaces that are gone make room. */
-static struct told *add_told(uint32_t space)
+/* Entries of address spaces that no longer exist make room. */
+static struct reported *add_reported(uint32_t space)
 {
     size_t kept = 0;
 
-    for (size_t index = 0; index < told_count && told_count == told_room; index++) {
-        if (switches_has_space(all_told[index].space))
-            all_told[kept++] = all_told[index];
+    for (size_t index = 0; index < reported_count && reported_count == reported_room; index++) {
+        if (switches_has_space(all_reported[index].space))
+            all_reported[kept++] = all_reported[index];
         else
-            free(all_told[index].list.all);
+            free(all_reported[index].list.all);
     }
-    if (told_count == told_room) {
-        told_count = kept;
-        if (2 * kept >= told_room) {
-            told_room = told_room ? 2 * told_room : 64;
-            all_told = realloc(all_told, told_room * sizeof *all_told);
-            if (!all_told)
+    if (reported_count == reported_room) {
+        reported_count = kept;
+        if (2 * kept >= reported_room) {
+            reported_room = reported_room ? 2 * reported_room : 64;
+            all_reported = realloc(all_reported, reported_room * sizeof *all_reported);
+            if (!all_reported)
                 ring_fail("no memory for another address space");
         }
     }
-    all_told[told_count] = (struct told){ .space = space };
-    return &all_told[told_count++];
+    all_reported[reported_count] = (struct reported){ .space = space };
+    return &all_reported[reported_count++];
 }
 
 static void copy_list(struct list *to, const struct list *from)
@@ -224,9 +225,9 @@ static void copy_list(struct list *to, const struct list *from)
 
 void mappings_fork(uint32_t parent, uint32_t child)
 {
-    /* Making room for it may do away with others. */
-    struct told *of_child = add_told(child);
-    const struct told *of_parent = told_of(parent);
+    /* This may remove other entries. */
+    struct reported *of_child = add_reported(child);
+    const struct reported *of_parent = reported_of(parent);
 
     if (of_parent)
         copy_list(&of_child->list, &of_parent->list);
@@ -234,37 +235,37 @@ void mappings_fork(uint32_t parent, uint32_t child)
 
 void mappings_changed(void)
 {
-    struct told *told = told_of(switches_space());
+    struct reported *reported = reported_of(switches_space());
 
     checked = 0;
-    if (told)
-        told->is_checked = false;
+    if (reported)
+        reported->is_checked = false;
 }
 
-/* What is gone is told before what has come, which may lie where that was. */
+/* Unmappings are reported before mappings, which may take their place. */
 void mappings_look(void)
 {
     static struct list now;
     uint32_t space = switches_space();
-    struct told *told;
+    struct reported *reported;
     uint64_t root;
 
     if (!layout.is_known || space == 0 || space == checked)
         return;
     checked = space;
-    told = told_of(space);
-    if (!told)
-        told = add_told(space);
-    if (told->is_checked)
+    reported = reported_of(space);
+    if (!reported)
+        reported = add_reported(space);
+    if (reported->is_checked)
         return;
     now.count = 0;
     root = word_at(switches_memory() + layout.tree);
     if (IS_ROOT_NODE(root))
         walk(&now, root, UINT64_MAX, 0);
-    for (size_t index = 0; index < told->list.count; index++)
-        tell_rest(&told->list.all[index], &now, tell_gone);
+    for (size_t index = 0; index < reported->list.count; index++)
+        report_rest(&reported->list.all[index], &now, report_gone);
     for (size_t index = 0; index < now.count; index++)
-        tell_rest(&now.all[index], &told->list, tell_new);
-    copy_list(&told->list, &now);
-    told->is_checked = true;
+        report_rest(&now.all[index], &reported->list, report_new);
+    copy_list(&reported->list, &now);
+    reported->is_checked = true;
 }

@@ -1,9 +1,9 @@
-/* Where in physical memory the pages lie that are touched: told before their first use in an address space, and again where that has
-   changed. GPL-2.0-or-later, see ../valgrind/COPYING.
+/* Where in physical memory touched pages lie: reported before their first use in an address space, and again after a
+   change. GPL-2.0-or-later, see ../valgrind/COPYING.
 
-   A processor may go on using what it once found in the page tables until it is told to forget it (Intel's manual, volume 3A, section
-   4.10.4): so whoever changes them does that. What is remembered here is forgotten by the same instructions, and so is never older than
-   what a processor may remember. */
+   A processor may keep using cached translations until they are invalidated (Intel's manual, volume 3A, section 4.10.4), so
+   whoever changes page tables does that. The cache here is invalidated by the same instructions, and so is never staler than a
+   processor's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #define IS_LARGE 0x80ULL
 #define WHERE 0x000ffffffffff000ULL
 
-/* Pages of 4 KiB that were told as they are now, by the lower bits of their numbers. */
+/* Pages of 4 KiB whose report is up to date, by the lower bits of their numbers. */
 #define NEAR 512
 static uint64_t near[NEAR];
 
@@ -28,8 +28,8 @@ struct page {
     uint8_t bits;      /* of its size */
 };
 
-/* A page as it was told last. */
-struct told {
+/* A page as last reported. */
+struct reported {
     uint64_t number; /* of the page, in pages of its size */
     uint64_t physical;
     uint64_t order; /* which mark it was: the latest that covers an address counts */
@@ -40,7 +40,7 @@ struct told {
 static const uint8_t sizes[] = { 12, 21, 30 };
 
 #define FIRST_ROOM (1 << 12)
-static struct told *all_told;
+static struct reported *all_reported;
 static size_t room, used;
 static uint64_t marks;
 
@@ -54,7 +54,7 @@ static bool is_near(uint64_t address)
     return near[address / PAGE % NEAR] == address / PAGE;
 }
 
-/* By the page tables of whoever runs, which map the kernel's half, too. */
+/* By the page tables of the running task, which map the kernel's half, too. */
 static bool walk(uint64_t address, struct page *page)
 {
     uint64_t table = switches_page_tables(), entry;
@@ -72,70 +72,70 @@ static bool walk(uint64_t address, struct page *page)
     return false;
 }
 
-static struct told *place_of(struct told *table, size_t places, uint32_t space, uint64_t number, uint8_t bits)
+static struct reported *slot_for(struct reported *table, size_t slots, uint32_t space, uint64_t number, uint8_t bits)
 {
     uint64_t hash = ((number << 8 ^ bits) * 0x9e3779b97f4a7c15ULL ^ space) * 0xbf58476d1ce4e5b9ULL;
-    size_t at = (hash ^ hash >> 32) % places;
+    size_t at = (hash ^ hash >> 32) % slots;
 
     while (table[at].bits && (table[at].number != number || table[at].space != space || table[at].bits != bits))
-        at = (at + 1) % places;
+        at = (at + 1) % slots;
     return &table[at];
 }
 
-static bool told_at(uint32_t space, uint64_t address, uint64_t *physical)
+static bool reported_at(uint32_t space, uint64_t address, uint64_t *physical)
 {
-    const struct told *latest = NULL;
+    const struct reported *latest = NULL;
 
     for (size_t size = 0; used > 0 && size < sizeof sizes; size++) {
-        const struct told *told = place_of(all_told, room, space, address >> sizes[size], sizes[size]);
-        if (told->bits && (!latest || told->order > latest->order))
-            latest = told;
+        const struct reported *reported = slot_for(all_reported, room, space, address >> sizes[size], sizes[size]);
+        if (reported->bits && (!latest || reported->order > latest->order))
+            latest = reported;
     }
     if (latest)
         *physical = latest->physical | (address & ((1ULL << latest->bits) - 1));
     return latest != NULL;
 }
 
-static bool is_kept(const struct told *told)
+static bool is_kept(const struct reported *reported)
 {
-    return told->bits && (told->space == KERNEL_SPACE || switches_has_space(told->space));
+    return reported->bits && (reported->space == KERNEL_SPACE || switches_has_space(reported->space));
 }
 
-/* Half full: a table for what was told of address spaces that are not gone, at most a quarter full. */
+/* Half full: a new table, at most a quarter full, for the address spaces that still exist. */
 static void make_room(void)
 {
-    size_t kept = 0, places = room ? room : FIRST_ROOM;
-    struct told *table;
+    size_t kept = 0, slots = room ? room : FIRST_ROOM;
+    struct reported *table;
 
     for (size_t at = 0; at < room; at++)
-        kept += is_kept(&all_told[at]);
+        kept += is_kept(&all_reported[at]);
     if (4 * kept > room)
-        places *= 2;
-    table = calloc(places, sizeof *table);
+        slots *= 2;
+    table = calloc(slots, sizeof *table);
     if (!table)
         ring_fail("no memory for another page");
     for (size_t at = 0; at < room; at++) {
-        const struct told *told = &all_told[at];
-        if (is_kept(told))
-            *place_of(table, places, told->space, told->number, told->bits) = *told;
+        const struct reported *reported = &all_reported[at];
+        if (is_kept(reported))
+            *slot_for(table, slots, reported->space, reported->number, reported->bits) = *reported;
     }
     used = kept;
-    free(all_told);
-    all_told = table;
-    room = places;
+    free(all_reported);
+    all_reported = table;
+    room = slots;
 }
 
-static void tell(uint32_t space, uint64_t address, const struct page *page)
+static void report(uint32_t space, uint64_t address, const struct page *page)
 {
     uint64_t within = (1ULL << page->bits) - 1;
     ULong words[3] = { address & ~within, page->physical & ~within, within + 1 };
-    struct told *told;
+    struct reported *reported;
 
     if (2 * (used + 1) > room)
         make_room();
-    told = place_of(all_told, room, space, address >> page->bits, page->bits);
-    used += !told->bits;
-    *told = (struct told){
+    reported = slot_for(all_reported, room, space, address >> page->bits, page->bits);
+    used += !reported->bits;
+    *reported = (struct reported){
         .number = address >> page->bits,
         .physical = words[1],
         .order = ++marks,
@@ -150,16 +150,16 @@ static void note(uint64_t address, const struct page *page)
     uint32_t space = address >> 63 ? KERNEL_SPACE : switches_space();
     uint64_t physical;
 
-    /* Nobody runs who could have such a page. */
+    /* The idle task has no such page. */
     if (!(address >> 63) && space == KERNEL_SPACE)
         return;
-    if (!told_at(space, address, &physical) || physical != page->physical)
-        tell(space, address, page);
+    if (!reported_at(space, address, &physical) || physical != page->physical)
+        report(space, address, page);
     near[address / PAGE % NEAR] = address / PAGE;
 }
 
-/* QEMU knows where the access went. That decides where the tables say something else, as where the kernel borrows others to write to its
-   own code; the size of the page it does not know. */
+/* QEMU knows where the access went, which overrides the tables (the kernel borrows others to write to its own code), but not the
+   size of the page. */
 static void look_for_data(qemu_plugin_meminfo_t info, uint64_t address)
 {
     struct page page = { 0 };
@@ -198,7 +198,7 @@ void pages_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, voi
     paths_touch(cpu, info, address, instruction);
 }
 
-/* The marks of a piece of code are in front of it, behind those of what happened before. */
+/* The marks of a piece of code precede it, after those of what happened before. */
 void pages_run(unsigned cpu, void *data)
 {
     const struct code *code = data;

@@ -14,18 +14,18 @@ struct cut {
     ULong word;
 };
 
-/* A reference, and what comes before it. What following it needs lies in one line of the cache. */
+/* A reference, and what comes before it. What following a path needs lies in one cache line. */
 struct path {
     struct instruction *instruction; /* NULL at the start of a piece of code */
     qemu_plugin_meminfo_t info;
-    uint8_t how;    /* SC_EXPLICIT, SC_FIXED or SC_RELATIVE */
-    uint8_t base;   /* relative: to which explicit address of the segment, from 1 */
-    bool opens;     /* the first of its segment, an explicit one */
-    bool joins;     /* a further part of the access before */
-    uint64_t value; /* the address, or how far it lies behind the base */
+    uint8_t how;          /* SC_EXPLICIT, SC_FIXED or SC_RELATIVE */
+    uint8_t base;         /* relative: to which explicit address of the segment, from 1 */
+    bool starts_segment;  /* the first of a segment, an explicit one */
+    bool is_continuation; /* a further part of the access before */
+    uint64_t value;       /* the address, or how far it lies behind the base */
     struct path *child, *sibling, *up;
-    ULong word;                /* what is written where the code ends behind it; 0 not yet known */
-    _Alignas(64) ULong closes; /* what is written for the segment that ends before it, where it opens one */
+    ULong word;                      /* written if the code ends after it; 0: not yet known */
+    _Alignas(64) ULong segment_word; /* if it starts a segment: written for the one before */
     struct cut *cuts;
     UInt first;    /* instruction that its segment begins with */
     UInt explicit; /* addresses of the segment so far */
@@ -48,7 +48,7 @@ static inline uint64_t derived(const struct path *path, const ULong *head)
     return path->how == SC_FIXED ? path->value : head[path->base] + path->value;
 }
 
-/* learn.c: the path that goes on from `up` by a reference which it has not had there; `is_other` where one was tried as derived, and is not.
+/* learn.c: extends `up` by a reference not seen there before; `is_other` if one was tried as derived, and is not.
    `head` is that of the segment. */
 struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address,
                    const ULong *head, bool is_other);

@@ -1,8 +1,8 @@
-/* What runs, and what of it is written. Each time that a piece of code is run it is followed along the paths that are known of it (learn.c),
-   and most often that is the one of the last time: then only addresses are written that do not follow from others.
+/* What runs, and what of it is written. Each piece of code that runs is followed along its known paths (learn.c), most often the one of
+   the last time: then only the explicit addresses are written.
 
-   A path is divided into segments of no more explicit addresses than the reader takes at once. A segment is a shape of the stream once it
-   is known where it ends. GPL-2.0-or-later, see ../valgrind/COPYING. */
+   A path is divided into segments of no more explicit addresses than the reader takes at once. A segment becomes a shape of the stream once
+   its end is known. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,27 +10,27 @@
 
 #define MOST_WORDS 255
 
-/* What is run: the code, how far it has come, and where the head of its segment will stand. */
+/* A run: the code, the path so far, and where the head of its segment will be written. */
 struct run {
     struct code *code;
-    struct path *here;
+    struct path *path;
     ULong *head;
 };
 
 static struct run now;
-/* Left before its end, nobody knows yet where. */
-static struct run torn;
-bool paths_is_torn;
-/* Pieces of code of the entry of the exception so far; it has pushed something within so many. */
-static UInt torn_since;
-#define LONGEST_TEAR 3
-bool paths_has_news;
+/* Left before its end; where is not yet known. */
+static struct run interrupted;
+bool paths_is_interrupted;
+/* Pieces of code that the exception's entry has run so far; within so many it has pushed the address. */
+static UInt interrupted_since;
+#define LONGEST_INTERRUPTION 3
+bool paths_has_pending;
 static UInt next_id = 1;
 static bool is_stopping;
 
 static bool is_first(const struct path *path)
 {
-    return !path->instruction || path->opens;
+    return !path->instruction || path->starts_segment;
 }
 
 /* Makes room for words in front of a segment. */
@@ -41,8 +41,8 @@ static void insert(ULong *before, const ULong *words, UInt count)
     stream_cursor += count;
     if (now.head && now.head >= before)
         now.head += count;
-    if (torn.head && torn.head >= before)
-        torn.head += count;
+    if (interrupted.head && interrupted.head >= before)
+        interrupted.head += count;
 }
 
 void paths_record_before(ULong tag, const ULong *words, UInt count)
@@ -54,7 +54,7 @@ void paths_record_before(ULong tag, const ULong *words, UInt count)
     insert(now.head ? now.head : stream_cursor, record, 1 + count);
 }
 
-static void take_out(ULong *from, UInt count)
+static void remove_words(ULong *from, UInt count)
 {
     memmove(from, from + count, (stream_cursor - from - count) * sizeof *from);
     stream_cursor -= count;
@@ -71,7 +71,7 @@ static uint8_t number_of_explicit(const struct shape_reference *references, UInt
             return index;
 }
 
-/* The references of the segment that `path` is the end of so far. */
+/* The references of the segment that ends at `path`. */
 static UInt collect(const struct path *path, struct shape_reference *references)
 {
     const struct path *way[MOST_REFERENCES + 1];
@@ -79,12 +79,12 @@ static UInt collect(const struct path *path, struct shape_reference *references)
 
     for (; path->instruction; path = path->up) {
         way[length++] = path;
-        if (path->opens)
+        if (path->starts_segment)
             break;
     }
     while (length > 0) {
         const struct path *at = way[--length];
-        if (at->joins) {
+        if (at->is_continuation) {
             references[count - 1].bytes += bytes_of(at);
             continue;
         }
@@ -102,7 +102,7 @@ static UInt collect(const struct path *path, struct shape_reference *references)
     return count;
 }
 
-/* Defines what ran from the start of a segment up to `path` and the instruction before `end`; gives the head for it. */
+/* Defines what ran from the start of a segment up to `path` and the instruction before `end`; returns its head. */
 static ULong define(struct run *run, const struct path *path, UInt end)
 {
     struct shape_reference references[MOST_REFERENCES + 1];
@@ -119,11 +119,11 @@ static ULong define(struct run *run, const struct path *path, UInt end)
 
 static void end_whole(struct run *run)
 {
-    struct path *here = run->here;
+    struct path *path = run->path;
 
-    if (UNLIKELY(!here->word))
-        here->word = define(run, here, run->code->count);
-    *run->head = here->word;
+    if (UNLIKELY(!path->word))
+        path->word = define(run, path, run->code->count);
+    *run->head = path->word;
 }
 
 static ULong cut_word(struct run *run, struct path *path, UInt end)
@@ -144,25 +144,25 @@ static ULong cut_word(struct run *run, struct path *path, UInt end)
     return cut->word;
 }
 
-/* Instruction number `end` could not be done, and will be done again: what it touched is left out. */
+/* Instruction number `end` faulted and will be executed again: what it touched is left out. */
 static void end_before(struct run *run, UInt end)
 {
-    struct path *path = run->here;
+    struct path *path = run->path;
     ULong word;
 
     while (!is_first(path) && index_of(path->instruction) >= end)
         path = path->up;
-    if ((path->opens && index_of(path->instruction) >= end) || path->first >= end) {
-        take_out(run->head, 1 + run->here->explicit);
+    if ((path->starts_segment && index_of(path->instruction) >= end) || path->first >= end) {
+        remove_words(run->head, 1 + run->path->explicit);
         return;
     }
-    take_out(run->head + 1 + path->explicit, run->here->explicit - path->explicit);
+    remove_words(run->head + 1 + path->explicit, run->path->explicit - path->explicit);
     /* A definition moves the head. */
     word = cut_word(run, path, end);
     *run->head = word;
 }
 
-/* Number of the instruction at an address; the count where there is none. */
+/* Index of the instruction at an address; the count if there is none. */
 static UInt index_at(const struct code *code, uint64_t address)
 {
     UInt index = 0;
@@ -174,51 +174,51 @@ static UInt index_at(const struct code *code, uint64_t address)
 
 void paths_cut_before(uint64_t address)
 {
-    UInt end = index_at(torn.code, address);
+    UInt end = index_at(interrupted.code, address);
 
-    paths_is_torn = false;
-    if (end < torn.code->count)
-        end_before(&torn, end);
+    paths_is_interrupted = false;
+    if (end < interrupted.code->count)
+        end_before(&interrupted, end);
     else
-        end_whole(&torn);
-    torn.head = NULL;
+        end_whole(&interrupted);
+    interrupted.head = NULL;
 }
 
-/* The next instruction is one of the code that has just run, alone: one that writes to code is done again alone; and one that crosses the
-   end of a page is told as the last of the code before it, but is not translated with it. */
+/* The next instruction is one of the code that has just run, alone: one that writes to code is executed again alone; one that crosses the
+   end of a page is announced as the last of the code before it, but not translated with it. */
 static bool is_repeated(const struct code *code)
 {
     UInt index;
 
-    if (code->count != 1 || now.here->word || code->address - now.code->address >= now.code->bytes)
+    if (code->count != 1 || now.path->word || code->address - now.code->address >= now.code->bytes)
         return false;
     index = index_at(now.code, code->address);
-    return index < now.code->count && !(now.here->instruction && index_of(now.here->instruction) >= index);
+    return index < now.code->count && !(now.path->instruction && index_of(now.path->instruction) >= index);
 }
 
 static void begin(struct code *code)
 {
     now.head = stream_cursor++;
-    now.here = code->start;
+    now.path = code->start;
     now.code = code;
 }
 
-/* Code ends, and an exception comes. Its entry will say where that was. */
-static void tear(void)
+/* An exception interrupts the code. Its entry will show where. */
+static void interrupt(void)
 {
-    torn = now;
+    interrupted = now;
     now.head = NULL;
-    paths_is_torn = true;
-    torn_since = 0;
+    paths_is_interrupted = true;
+    interrupted_since = 0;
 }
 
 __attribute__((noinline, cold)) static void between(struct code *code)
 {
-    if (paths_is_torn && (code->is_entry || ++torn_since > LONGEST_TEAR))
+    if (paths_is_interrupted && (code->is_entry || ++interrupted_since > LONGEST_INTERRUPTION))
         paths_cut_before(0);
     if (now.head) {
         if (code->is_entry) {
-            tear();
+            interrupt();
             return;
         }
         if (is_repeated(code))
@@ -227,11 +227,11 @@ __attribute__((noinline, cold)) static void between(struct code *code)
             end_whole(&now);
         now.head = NULL;
     }
-    /* What stands behind where code was left may still move. */
-    if (paths_is_torn)
+    /* What was written after the point where code was left may still move. */
+    if (paths_is_interrupted)
         return;
-    if (paths_has_news)
-        switches_tell();
+    if (paths_has_pending)
+        switches_flush();
     if (is_stopping) {
         stream_end();
         stream_abandon();
@@ -247,34 +247,34 @@ void paths_run(unsigned cpu, void *data)
     struct code *code = data;
 
     (void)cpu;
-    if (UNLIKELY(!now.head || !now.here->word || code->is_entry || paths_is_torn || paths_has_news
+    if (UNLIKELY(!now.head || !now.path->word || code->is_entry || paths_is_interrupted || paths_has_pending
                  || stream_cursor >= stream_limit))
         between(code);
     else
-        *now.head = now.here->word;
+        *now.head = now.path->word;
     begin(code);
 }
 
 /* Such accesses are of instructions that save or load all registers at once. */
 static bool is_too_long(const struct instruction *instruction)
 {
-    return now.here->references >= MOST_REFERENCES && now.here->instruction == instruction;
+    return now.path->references >= MOST_REFERENCES && now.path->instruction == instruction;
 }
 
 static void take(struct path *path, uint64_t address)
 {
-    if (path->opens) {
-        if (!path->closes)
-            path->closes = define(&now, path->up, path->first);
-        *now.head = path->closes;
+    if (path->starts_segment) {
+        if (!path->segment_word)
+            path->segment_word = define(&now, path->up, path->first);
+        *now.head = path->segment_word;
         now.head = stream_cursor++;
     }
     if (path->how == SC_EXPLICIT)
         *stream_cursor++ = address;
-    now.here = path;
+    now.path = path;
 }
 
-/* An instruction that talks to a device is done again, alone, without being announced. */
+/* An instruction that accesses a device is executed again, alone, without being announced. */
 static bool follow_alone(struct code *code)
 {
     UInt index = now.head && code->count == 1 ? index_at(now.code, code->address) : 0;
@@ -287,7 +287,7 @@ static bool follow_alone(struct code *code)
     return true;
 }
 
-/* Apart, so that the fast way saves no registers. */
+/* Out of line, so that the fast path saves no registers. */
 __attribute__((noinline, cold)) static void touch_slowly(struct instruction *instruction, qemu_plugin_meminfo_t info,
                                                          uint64_t address)
 {
@@ -300,31 +300,31 @@ __attribute__((noinline, cold)) static void touch_slowly(struct instruction *ins
         return;
     if (is_too_long(instruction))
         return;
-    for (path = now.here->child; path; path = path->sibling) {
+    for (path = now.path->child; path; path = path->sibling) {
         if (path->instruction != instruction || path->info != info)
             continue;
         if (path->how == SC_EXPLICIT || derived(path, now.head) == address)
             break;
         is_other = true;
     }
-    take(path ? path : learn(now.here, instruction, info, address, now.head, is_other), address);
+    take(path ? path : learn(now.path, instruction, info, address, now.head, is_other), address);
 }
 
 /* Behind each access. */
 void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
 {
     struct instruction *instruction = data;
-    struct path *path = now.here ? now.here->child : NULL;
+    struct path *path = now.path ? now.path->child : NULL;
 
     (void)cpu;
-    if (LIKELY(path && path->instruction == instruction && path->info == info && !path->opens)) {
+    if (LIKELY(path && path->instruction == instruction && path->info == info && !path->starts_segment)) {
         if (path->how == SC_EXPLICIT) {
             *stream_cursor++ = address;
-            now.here = path;
+            now.path = path;
             return;
         }
         if (derived(path, now.head) == address) {
-            now.here = path;
+            now.path = path;
             return;
         }
     }
@@ -334,17 +334,17 @@ void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, voi
 void paths_stop(void)
 {
     is_stopping = true;
-    paths_has_news = true;
+    paths_has_pending = true;
 }
 
 void paths_end(void)
 {
-    if (paths_is_torn)
+    if (paths_is_interrupted)
         paths_cut_before(0);
     if (now.head)
         end_whole(&now);
     now.head = NULL;
-    now.here = NULL;
-    if (paths_has_news)
-        switches_tell();
+    now.path = NULL;
+    if (paths_has_pending)
+        switches_flush();
 }

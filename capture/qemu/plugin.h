@@ -1,4 +1,4 @@
-/* What the files of the plugin have of each other. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* The interfaces between the plugin's files. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #ifndef SWITCHCOST_PLUGIN_H
 #define SWITCHCOST_PLUGIN_H
 
@@ -17,7 +17,7 @@ typedef int64_t Long;
 #define LIKELY(claim) __builtin_expect(!!(claim), 1)
 #define UNLIKELY(claim) __builtin_expect(!!(claim), 0)
 
-/* main.c: has QEMU translate anew whatever runs after the present piece of code. */
+/* main.c: makes QEMU translate again what runs after the present piece of code. */
 void flush_translations(void);
 
 /* callbacks.c: those of the plugin as a whole, whichever version of the interface QEMU has. */
@@ -50,7 +50,7 @@ extern ULong *stream_cursor, *stream_limit;
 void stream_begin(void);
 void stream_turn(void);
 void stream_end(void);
-/* What is written from here on goes nowhere. */
+/* What is written from here on is discarded. */
 void stream_abandon(void);
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count);
 
@@ -63,8 +63,8 @@ struct instruction {
     uint8_t touches;
 };
 
-/* Which accesses an instruction can have. Beside these QEMU tells of some that are none of it: those of the processor at an interrupt,
-   as accesses of an instruction with which code ended before. */
+/* Which accesses an instruction can have. QEMU also reports others: those of the processor at an interrupt, as
+   accesses of an instruction with which code ended before. */
 enum { TOUCHES_NOTHING, TOUCHES_LOADS, TOUCHES_ANY };
 
 struct code {
@@ -93,8 +93,8 @@ void paths_run(unsigned cpu, void *code);
 void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *instruction);
 /* The code that ran before the present one was left before this address was executed. */
 void paths_cut_before(uint64_t address);
-extern bool paths_is_torn;
-extern bool paths_has_news;
+extern bool paths_is_interrupted;
+extern bool paths_has_pending;
 
 /* shapes.c: what is the same each time that a path is taken. */
 struct shape_reference {
@@ -105,7 +105,7 @@ struct shape_reference {
     uint8_t base;
     uint64_t value;
 };
-/* The words of a definition of instructions `first` to `end`; gives how many these are, and above bit 16 how many blocks. */
+/* The words of a definition of instructions `first` to `end`; returns how many these are, and above bit 16 how many blocks. */
 UInt shapes_define(ULong *words, const struct code *code, UInt first, UInt end,
                    const struct shape_reference *references, UInt count);
 
@@ -115,7 +115,7 @@ struct entry {
     uint16_t number; /* of a system call */
 };
 
-/* Of a task: entries that it has not come back from, the last one last. */
+/* Of a task: entries that it has not returned from, the innermost last. */
 #define MOST_ENTRIES 8
 struct entries {
     UInt depth;
@@ -130,42 +130,42 @@ bool entries_is_exception(uint64_t address);
 /* switches.c: tasks. */
 void switches_know(const struct sc_guest *guest);
 void switches_watch(struct qemu_plugin_tb *tb);
-/* Before recording: only to learn who runs. */
-void switches_watch_who(struct qemu_plugin_tb *tb);
+/* Before recording: only to track the running task. */
+void switches_watch_current(struct qemu_plugin_tb *tb);
 void switches_begin(void);
 struct entries *switches_entries(void);
-/* Number of the address space of whoever runs, the same for all who are told as one process; 0 for the idle task. */
+/* Number of the running task's address space, one for each process; 0 for the idle task. */
 uint32_t switches_space(void);
-/* Whether a task is in it that has not ended. */
+/* Whether a task that has not ended is in it. */
 bool switches_has_space(uint32_t space);
 /* Physical address of the page tables that are in use. */
 uint64_t switches_page_tables(void);
 /* A task is about to be back in its own code. */
 void switches_return(void);
-/* The struct mm_struct of whoever runs; 0 for threads of the kernel. */
+/* The struct mm_struct of the running task; 0 for kernel threads. */
 uint64_t switches_memory(void);
-/* Marks that wait for the end of the code that made them. */
+/* Marks that wait for the end of the code that made them; switches_flush writes them. */
 void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count);
-void switches_tell(void);
+void switches_flush(void);
 
 /* mappings.c: what files lie behind addresses. */
 void mappings_know(const struct sc_guest *guest);
 /* A new address space with its parent's. */
 void mappings_fork(uint32_t parent, uint32_t child);
-/* Whoever runs may have changed them; they are looked at when it is back in its own code. */
+/* The running task may have changed them; they are read when it returns to its own code. */
 void mappings_changed(void);
 void mappings_look(void);
 
-/* pages.c: where the pages lie. In place of paths_run and paths_touch, where that is told, too. */
+/* pages.c: where the pages lie. Called in place of paths_run and paths_touch with `physical=on`. */
 void pages_run(unsigned cpu, void *code);
 void pages_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *instruction);
 void pages_watch(struct qemu_plugin_tb *tb);
-/* From here on it may be otherwise. */
+/* Invalidates what is cached. */
 void pages_forget(void);
 
-/* Physical address; false where it is a device. */
+/* Physical address; false for a device. */
 bool physical_of(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *physical);
-/* The first bytes of an instruction, as far as they lie in one page; gives how many. */
+/* The first bytes of an instruction, as far as they lie in one page; returns how many. */
 size_t code_bytes(const struct qemu_plugin_insn *instruction, uint8_t *into, size_t most);
 
 #endif

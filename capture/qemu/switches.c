@@ -1,5 +1,5 @@
-/* Tasks as the guest's kernel switches between them: who, to whom, why; births, other programs, ends. __switch_to_asm stores the stack
-   pointer of the one and loads that of the other: the two addresses say where their task_structs are.
+/* Switches between tasks by the guest's kernel: from, to, why; task creation, exec, exit. __switch_to_asm stores the stack
+   pointer of the one and loads that of the other: the two addresses give their task_structs.
    GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #define NO_SLOT ((UInt) - 1)
 #define NAME_BYTES 16
 #define NAME_WORDS (NAME_BYTES / 8)
-/* Most of them say what some two thousand files are mapped, when a process with so many is seen first; SLACK_WORDS has room for all. */
-#define MOST_NEWS 24576
+/* Room for the mappings of some two thousand files, when a process with so many is first seen; they fit into SLACK_WORDS. */
+#define MOST_PENDING 24576
 /* Of __switch_to_asm. */
 #define LONGEST_FUNCTION 256
 #define NO_MEMORY ((uint64_t)-1)
@@ -23,7 +23,7 @@ struct task {
     uint64_t pointer; /* 0: the slot is free */
     UInt pid;
     uint64_t memory; /* of user space; 0 for a thread of the kernel */
-    uint32_t space;  /* number of that, as it is told */
+    uint32_t space;  /* number of the address space */
     uint64_t voluntary;
     struct entries entries;
 };
@@ -35,17 +35,17 @@ static uint32_t spaces;
 static uint64_t leaving;
 static uint64_t running;
 static struct task *running_task;
-static struct entries nobodys;
+static struct entries idle_entries;
 
-static ULong news[MOST_NEWS];
-static UInt news_words;
+static ULong pending[MOST_PENDING];
+static UInt pending_words;
 
 void switches_know(const struct sc_guest *known)
 {
     guest = *known;
 }
 
-static uint64_t word_of(uint64_t task, UInt offset)
+static uint64_t read_u64(uint64_t task, UInt offset)
 {
     uint64_t word = 0;
 
@@ -53,7 +53,7 @@ static uint64_t word_of(uint64_t task, UInt offset)
     return word;
 }
 
-static UInt half_of(uint64_t task, UInt offset)
+static UInt read_u32(uint64_t task, UInt offset)
 {
     UInt half = 0;
 
@@ -74,20 +74,20 @@ static UInt read_name(uint64_t task, ULong *words)
 
 void switches_note(ULong tag, ULong immediate, const ULong *words, UInt count)
 {
-    if (news_words + 1 + count > MOST_NEWS)
+    if (pending_words + 1 + count > MOST_PENDING)
         ring_fail("more marks than fit between two pieces of code");
-    news[news_words++] = tag << 56 | (ULong)count << 48 | (immediate & 0xffffffffffffULL);
+    pending[pending_words++] = tag << 56 | (ULong)count << 48 | (immediate & 0xffffffffffffULL);
     for (UInt word = 0; word < count; word++)
-        news[news_words++] = words[word];
-    paths_has_news = true;
+        pending[pending_words++] = words[word];
+    paths_has_pending = true;
 }
 
-void switches_tell(void)
+void switches_flush(void)
 {
-    memcpy(stream_cursor, news, news_words * sizeof *news);
-    stream_cursor += news_words;
-    news_words = 0;
-    paths_has_news = false;
+    memcpy(stream_cursor, pending, pending_words * sizeof *pending);
+    stream_cursor += pending_words;
+    pending_words = 0;
+    paths_has_pending = false;
 }
 
 static UInt slot_at(uint64_t pointer)
@@ -118,50 +118,51 @@ static UInt neighbour_of(UInt slot)
     return slot;
 }
 
-static UInt bear(uint64_t pointer)
+static UInt task_create(uint64_t pointer)
 {
     UInt slot = free_slot(), neighbour, parent;
     ULong words[3 + NAME_WORDS];
 
     tasks[slot] = (struct task){
         .pointer = pointer,
-        .pid = half_of(pointer, guest.pid),
-        .memory = word_of(pointer, guest.mm),
-        .voluntary = word_of(pointer, guest.nvcsw),
+        .pid = read_u32(pointer, guest.pid),
+        .memory = read_u64(pointer, guest.mm),
+        .voluntary = read_u64(pointer, guest.nvcsw),
     };
     neighbour = neighbour_of(slot);
     tasks[slot].space = neighbour == slot ? ++spaces : tasks[neighbour].space;
-    parent = slot_at(word_of(pointer, guest.real_parent));
+    parent = slot_at(read_u64(pointer, guest.real_parent));
     if (neighbour == slot && parent != NO_SLOT)
         mappings_fork(tasks[parent].space, tasks[slot].space);
     words[0] = (ULong)parent << 32 | neighbour;
-    words[1] = (ULong)half_of(pointer, guest.tgid) << 32 | tasks[slot].pid;
+    words[1] = (ULong)read_u32(pointer, guest.tgid) << 32 | tasks[slot].pid;
     switches_note(SC_BIRTH, slot, words, 2 + read_name(pointer, words + 2));
     return slot;
 }
 
-/* Its slot is kept until the switch away from it has been told: that may be to a task that has none yet. Nobody shares its memory. */
-static void bury(UInt slot)
+/* Its slot is kept until the switch away from it has been recorded: that may be to a task that has none yet. Its memory is no
+   longer shared. */
+static void task_exit(UInt slot)
 {
     switches_note(SC_EXIT, slot, NULL, 0);
     tasks[slot].memory = NO_MEMORY;
 }
 
-/* None for the idle task. The memory of a task that was seen last when it had ended may be another's by now. */
+/* None for the idle task. The memory of a task that was last seen after its exit may belong to another by now. */
 static UInt slot_of(uint64_t pointer)
 {
     UInt slot = slot_at(pointer);
 
-    if (half_of(pointer, guest.pid) == 0)
+    if (read_u32(pointer, guest.pid) == 0)
         return NO_SLOT;
-    return slot == NO_SLOT ? bear(pointer) : slot;
+    return slot == NO_SLOT ? task_create(pointer) : slot;
 }
 
-/* Another program has an address space of its own; and its name when the call that started it is over. */
+/* exec gives the task a new address space, and its name when the call returns. */
 static void look_for_exec(UInt slot)
 {
     struct task *task = &tasks[slot];
-    uint64_t memory = word_of(task->pointer, guest.mm);
+    uint64_t memory = read_u64(task->pointer, guest.mm);
     ULong words[1 + NAME_WORDS];
 
     if (memory == 0 || memory == task->memory)
@@ -172,7 +173,7 @@ static void look_for_exec(UInt slot)
     switches_note(SC_EXEC, slot, words, read_name(task->pointer, words));
 }
 
-/* From QEMU 8 on a page of code is translated once, whatever address a task has it at; and the plugin is told the first one alone. So
+/* From QEMU 8 on a page of code is translated once, at whichever addresses tasks have it, and the plugin gets only the first. So
    translations are kept for one address space only. */
 static void translate_for(const struct task *task)
 {
@@ -209,17 +210,17 @@ bool switches_has_space(uint32_t space)
 
 uint64_t switches_memory(void)
 {
-    return running_task ? word_of(running, guest.mm) : 0;
+    return running_task ? read_u64(running, guest.mm) : 0;
 }
 
 uint64_t switches_page_tables(void)
 {
-    return physical_of_kernel(word_of(word_of(running, guest.active_mm), guest.pgd));
+    return physical_of_kernel(read_u64(read_u64(running, guest.active_mm), guest.pgd));
 }
 
 struct entries *switches_entries(void)
 {
-    return running_task ? &running_task->entries : &nobodys;
+    return running_task ? &running_task->entries : &idle_entries;
 }
 
 static ULong cause_of(const struct entries *entries, bool is_dead, bool is_voluntary)
@@ -245,10 +246,10 @@ static ULong cause_of(const struct entries *entries, bool is_dead, bool is_volun
     }
 }
 
-/* As the kernel counts them. Gives the second word of the mark. */
+/* As the kernel counts them. Returns the second word of the mark. */
 static ULong reason_of(struct task *task, bool is_dead)
 {
-    uint64_t voluntary = word_of(task->pointer, guest.nvcsw);
+    uint64_t voluntary = read_u64(task->pointer, guest.nvcsw);
     bool is_voluntary = voluntary != task->voluntary;
 
     task->voluntary = voluntary;
@@ -261,7 +262,7 @@ static void run(UInt slot, uint64_t pointer)
     running_task = slot == NO_SLOT ? NULL : &tasks[slot];
     pages_forget();
     if (!running_task)
-        nobodys.depth = 0;
+        idle_entries.depth = 0;
     else
         translate_for(running_task);
 }
@@ -269,13 +270,13 @@ static void run(UInt slot, uint64_t pointer)
 static void switch_to(uint64_t pointer)
 {
     UInt from = slot_of(leaving), to;
-    bool is_dead = from != NO_SLOT && half_of(leaving, guest.state) & STATE_DEAD;
+    bool is_dead = from != NO_SLOT && read_u32(leaving, guest.state) & STATE_DEAD;
     ULong words[2] = { 0, 1 | CAUSE_UNKNOWN << 8 };
 
     if (from != NO_SLOT) {
         words[1] = reason_of(&tasks[from], is_dead);
         if (is_dead)
-            bury(from);
+            task_exit(from);
     }
     to = slot_of(pointer);
     words[0] = (ULong)from << 32 | to;
@@ -301,7 +302,7 @@ static void on_load(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, 
         switch_to(address - guest.sp);
 }
 
-static void on_who(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+static void on_current(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
 {
     (void)cpu;
     (void)data;
@@ -341,12 +342,12 @@ void switches_watch(struct qemu_plugin_tb *tb)
     watch(tb, on_store, on_load);
 }
 
-void switches_watch_who(struct qemu_plugin_tb *tb)
+void switches_watch_current(struct qemu_plugin_tb *tb)
 {
-    watch(tb, NULL, on_who);
+    watch(tb, NULL, on_current);
 }
 
-/* Whoever runs was there before; the kernel gave it the CPU. */
+/* The running task was there before recording. */
 void switches_begin(void)
 {
     UInt slot;

@@ -93,7 +93,7 @@ void buffers_hand_over(void)
     if (is_as_run())
         ring_doorbell();
     else
-        ring_tell_submission();
+        ring_notify_submission();
 }
 
 /* Hands it over and goes on in an empty one. */

@@ -15,7 +15,7 @@
    a turn. */
 extern void VG_(discard_translations)(Addr start, ULong bytes, const HChar *who);
 
-/* Superblocks count their instructions. A task that is alone need not: nobody waits for the end of its turn. */
+/* Superblocks count their instructions. A single task need not: nothing waits for the end of its turn. */
 static Bool is_counting;
 static Bool is_any_translated;
 

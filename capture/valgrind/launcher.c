@@ -2,7 +2,7 @@
 
    The tool has Valgrind's core in it; all that the core wants of a launcher is to know what to start for each program that is
    executed later. So what was built together runs together, whichever Valgrind is installed by then, or none. The core also gets a limit of open
-   files under which it finds room for its own beside the program's, and is told what the program's is (limits.c). */
+   files under which it finds room for its own beside the program's, and is given the program's own limit (limits.c). */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>

@@ -45,7 +45,7 @@ void lifecycle_write_exec(ThreadId tid)
     stream_record(SC_EXEC, tasks[tid].slot, words, pack_name(words));
 }
 
-/* A new thread, not yet known to anybody: it runs without the big lock. */
+/* A new thread, not yet visible to others: it runs without the big lock. */
 void lifecycle_claim_slot(ThreadId tid)
 {
     struct task *task = &tasks[tid];

@@ -1,7 +1,7 @@
 /* How many files a program may have open. GPL-2.0-or-later, see COPYING.
 
    Valgrind has files of its own, with the highest numbers that it is allowed, and lets no program have others, or any other hard limit. So
-   the launcher starts it with a limit of many more files than a program has open, and the program is told its own: in the system calls that
+   the launcher starts it with a limit of many more files than a program has open, and the program is shown its own: in the system calls that
    ask for them, and only there, Valgrind's limits are the program's. */
 #include "switchcost.h"
 

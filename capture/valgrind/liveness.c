@@ -1,4 +1,4 @@
-/* Which writes to registers nobody will read. GPL-2.0-or-later, see COPYING.
+/* Which writes to registers are never read. GPL-2.0-or-later, see COPYING.
 
    At each place where a superblock may be left Valgrind brings all registers up to date, flags and program counter
    too. Where the code that comes next writes them before it reads them, that is not needed: most flags are such.
@@ -15,7 +15,7 @@
 /* No code is there. */
 #define NOWHERE (~0UL)
 
-/* A bit for each byte of the guest's registers: somebody may read it before it is written again. */
+/* A bit for each byte of the guest's registers: it may be read before it is written again. */
 struct registers {
     ULong word[BYTES / WORD_BITS];
 };
@@ -228,7 +228,7 @@ void liveness_learn(Addr address, const IRSB *code)
     target_count += 1;
 }
 
-/* Takes the writes out that nobody reads. */
+/* Removes writes that are never read. */
 void liveness_clean(IRSB *block)
 {
     struct registers needed = read_behind(block);

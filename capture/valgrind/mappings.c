@@ -1,6 +1,6 @@
 /* Mapped files, so that an address becomes function and line later. GPL-2.0-or-later, see COPYING.
 
-   The build ID is left to whoever reads the file: the segment that holds it is not the one that holds the code. So are
+   The build ID is left to the reader of the file: the segment that holds it is not the one that holds the code. So are
    symbols: Valgrind would read those of each mapped file, which takes as long again as to run a short program. */
 #include "switchcost.h"
 

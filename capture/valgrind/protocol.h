@@ -35,7 +35,7 @@ struct sc_header { /* at offset 0 */
     UInt fault;           /* nonzero: a task found that it cannot go on; SC_FAULT_* */
     ULong next_order;     /* order of the next submitted buffer, from 0; atomic add */
     ULong current_buffer; /* scheduled: the buffer that the running task writes, (ULong)-1 for none */
-    ULong current_words;  /* scheduled: words in it so far; kept here while nobody runs, and for the controller */
+    ULong current_words;  /* scheduled: words in it so far; kept here while no task runs, and for the controller */
     ULong fault_detail;
     UInt is_alone;        /* scheduled: nonzero while there is one task: its turn does not end */
     UInt is_stopping;     /* nonzero: who runs gives the CPU up as soon as it can, whatever its budget */

@@ -103,7 +103,7 @@ void ring_doorbell(void)
 }
 
 /* The consumer's own bell: the controller need not know of buffers. */
-void ring_tell_submission(void)
+void ring_notify_submission(void)
 {
     __atomic_add_fetch(&ring->submissions, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&ring->consumer_sleeps, __ATOMIC_SEQ_CST))
@@ -183,7 +183,7 @@ static Bool claim(struct sc_slot *slot)
                                           __ATOMIC_SEQ_CST);
 }
 
-/* The calling thread is whom the slot was claimed for. */
+/* The calling thread is the one that the slot was claimed for. */
 void ring_adopt_slot(UInt index)
 {
     struct sc_slot *slot = &ring_slots[index];
@@ -281,7 +281,7 @@ void ring_note_undecoded(UInt pid, ULong code)
     __atomic_store_n(&ring->undecoded_pid, pid, __ATOMIC_SEQ_CST);
 }
 
-/* The controller waits for who is being made: in the slot of who makes it, so that it waits for nobody whom the dead make. */
+/* The controller waits for a task being created, by its creator's slot, so that it does not wait for a task whose creator is dead. */
 void ring_set_making(UInt slot, Bool is_making)
 {
     if (slot == NO_SLOT)

@@ -1,7 +1,7 @@
 /* Programs that restrict their own system calls. GPL-2.0-or-later, see COPYING.
 
    Valgrind makes system calls of its own in the program's process, which filters know nothing of, and strict mode allows none of: it would be
-   killed, or end with a message about itself. So a restriction is taken and not put in force; the reader of the trace is told. */
+   killed, or end with a message about itself. So a restriction is accepted but not enforced, which the trace records. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -17,7 +17,7 @@
 #define SYSCALL_SECCOMP 317
 #define SET_STRICT 0
 #define SET_FILTER 1
-/* A file that tells another process of the calls: there will be none to tell. */
+/* A file that notifies another process of the calls: there will be none to report. */
 #define NEW_LISTENER 8
 #define LONGEST_FILTER 4096
 

@@ -1,11 +1,11 @@
-/* The as-run mode: nobody grants anything; time stamps say who ran when. GPL-2.0-or-later, see COPYING.
+/* The as-run mode: no turns are granted; time stamps show which task ran when. GPL-2.0-or-later, see COPYING.
 
    A run is what a thread executes until it blocks, is preempted, or loses Valgrind's big lock to another thread. Each
    run begins a buffer of its own with an SC_STAMP, so that buffers can be put in order by their stamps.
 
    Preemption is seen without privilege: the kernel clears rseq_cs of a registered thread whenever it takes the CPU away
    (or delivers a signal). Ours names a critical section that contains no instruction, so nothing is ever aborted. The
-   client never registers one itself: Valgrind 3.19 tells it that the call does not exist. */
+   client never registers one itself: Valgrind 3.19 refuses the call as unknown. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
@@ -114,7 +114,7 @@ static void sleep_to_the_end(void)
         ring_sleep(&ring->freed, __atomic_load_n(&ring->freed, __ATOMIC_SEQ_CST));
 }
 
-/* A run counts as open before it has its stamp: nobody else's later stamp is then taken for an earlier one. From the watch
+/* A run counts as open before it has its stamp: no later stamp of another is then taken for an earlier one. From the watch
    on, each loss of the CPU is seen, and is the end of the run. */
 static void open_run(ThreadId tid, ULong counts)
 {

@@ -5,7 +5,7 @@
    of tasks. stamps.c is the as-run mode. stream.c writes records. shapes.c, origins.c, builder.c and instrument.c turn superblocks
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
    is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU. syscalls.c and
-   mappings.c tell what the kernel does, threads.c what becomes of threads. gathers.c, limits.c and seccomp.c mend what Valgrind does otherwise
+   mappings.c report what the kernel does, threads.c what becomes of threads. gathers.c, limits.c and seccomp.c mend what Valgrind does otherwise
    than the machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
@@ -34,7 +34,7 @@ struct task {
     Bool is_in_syscall; /* between SC_SYSCALL_ENTER and SC_SYSCALL_EXIT */
     Bool may_wake;      /* that system call is a place where another task may go on */
     Bool has_left;      /* it gave the CPU up for that system call */
-    Bool has_ended;     /* without the CPU: whoever has it must say so */
+    Bool has_ended;     /* without the CPU: the task that has it must record it */
     UInt syscall;
     UInt promised_slot;  /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
     Bool has_lost_birth; /* as run: the task of that slot could not be made */
@@ -60,7 +60,7 @@ extern struct sc_info *ring_infos;
 Bool is_as_run(void);
 void ring_open(const HChar *path);
 void ring_doorbell(void);
-void ring_tell_submission(void);
+void ring_notify_submission(void);
 void ring_sleep(UInt *futex, UInt value);
 void ring_check_alive(void);
 ULong *ring_buffer(ULong index);

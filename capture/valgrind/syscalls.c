@@ -12,7 +12,7 @@ extern void VG_(poll_signals)(ThreadId tid);
 
 #define PAGE_BYTES 4096
 
-/* These neither block nor wake anybody: the task keeps the CPU throughout. */
+/* These neither block nor wake a task: the caller keeps the CPU throughout. */
 static Bool is_quick(UInt number)
 {
     switch (number) {

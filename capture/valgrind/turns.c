@@ -202,7 +202,7 @@ static void leave_for_core(ThreadId tid, Bool is_last)
 }
 
 /* Execs and forks are made by Valgrind's core on behalf of the client, with the big lock. An exec is the last thing that
-   an image does; whoever comes back from here does so without the CPU, and waits for it when the call is over. */
+   an image does; a task returns from here without the CPU, and waits for it when the call is over. */
 SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h)
 {
     ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;

@@ -1,4 +1,4 @@
-"""Alike hosts are not told apart; what differs is found, with the fact that goes with it. Records are of hosts that never were."""
+"""Alike hosts do not differ; what differs is found, with the fact that goes with it. The records are of made-up hosts."""
 
 from __future__ import annotations
 

@@ -87,10 +87,10 @@ def test_a_package_that_is_not_there_is_named(measurement: switchcost.Measuremen
         measurement.to_polars()
 
 
-def test_a_bar_is_drawn_where_somebody_looks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_is_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
-    with _progress.shown("measure", True) as nobody:
-        assert nobody is None
+    with _progress.shown("measure", True) as bar:
+        assert bar is None
     monkeypatch.setattr(_progress, "_has_reader", lambda: True)
     with _progress.shown("measure", False) as unwanted:
         assert unwanted is None

@@ -22,10 +22,10 @@ def test_a_measurement_has_the_numbers_of_its_report(measurement: switchcost.Mea
     again = switchcost.read(measurement.path)
     assert isinstance(again, switchcost.Measurement)
     assert [result.tasks for result in again.results] == [2, 3]
-    for found, told in zip(again.results, report["results"], strict=True):
+    for found, expected in zip(again.results, report["results"], strict=True):
         assert found.direct_ns is not None
-        assert (found.direct_ns.estimate, found.direct_ns.low) == (told["direct_ns"]["estimate"], told["direct_ns"]["low"])
-        assert found.cpus == tuple(told["cpus"])
+        assert (found.direct_ns.estimate, found.direct_ns.low) == (expected["direct_ns"]["estimate"], expected["direct_ns"]["low"])
+        assert found.cpus == tuple(expected["cpus"])
     assert again.results[0].total_ns is None
     assert again.json == report
 
@@ -88,8 +88,8 @@ def test_a_comparison_has_the_programs_verdicts(trace: Path, tmp_path: Path) -> 
     for ways, side in enumerate(sides, 1):
         switchcost.simulate(trace, design="mogul-1a", vary=f"L1D.ways={ways}", record=side)
     comparison = switchcost.compare(*sides, confidence="95%")
-    told = json.loads(printed("compare", *map(str, sides), "--confidence", "95%", "--format", "json"))
-    assert [pair.ratio for pair in comparison.pairs] == [pair.get("ratio") for pair in told["pairs"]]
+    expected = json.loads(printed("compare", *map(str, sides), "--confidence", "95%", "--format", "json"))
+    assert [pair.ratio for pair in comparison.pairs] == [pair.get("ratio") for pair in expected["pairs"]]
     assert comparison.json["confidence"] == 0.95
     assert comparison.pairs[0].about["kind"] == "all"
     assert comparison.slower_than_allowed is None

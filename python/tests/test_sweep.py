@@ -1,4 +1,4 @@
-"""A sweep gives the numbers of one run alone, whoever runs its tasks and whatever is killed meanwhile."""
+"""A sweep gives the numbers of one run alone, wherever its tasks run and whatever is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_plan_is_cut_into_every_combination_once() -> None:
         assert all(len(first) * len(second) * len(third) <= most for (_, first), (_, second), (_, third) in parts)
 
 
-def test_a_task_that_fails_is_told_with_its_command_and_the_rest_goes_on(traces: list[Path], tmp_path: Path) -> None:
+def test_a_task_that_fails_is_reported_with_its_command_and_the_rest_goes_on(traces: list[Path], tmp_path: Path) -> None:
     result = sweep(traces[0], ["mogul-1a", "no-such-design"], store=tmp_path)
     (failed,) = result.failed
     assert failed.command.endswith("--design=no-such-design --threads=1")
@@ -219,11 +219,11 @@ def test_a_full_store_ends_the_sweep_with_what_is_done(traces: list[Path], tmp_p
         sweep(traces, "mogul-1a", store=tmp_path)
 
 
-def test_a_full_object_store_is_told_as_one(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_object_store_is_reported_as_one(traces: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     memory = pytest.importorskip("fsspec").filesystem("memory")
 
     def full(*_: object) -> None:
-        raise RuntimeError("QuotaExceeded: the bucket is full\nand more that nobody reads")
+        raise RuntimeError("QuotaExceeded: the bucket is full\nand more")
 
     monkeypatch.setattr(type(memory), "put_file", full)
     with pytest.raises(StoreError, match=r"^memory://full takes no more .QuotaExceeded: the bucket is full.; free some space"):
@@ -305,7 +305,7 @@ def test_an_s3_store_holds_the_same(traces: list[Path], tmp_path: Path, monkeypa
 
 
 @pytest.mark.ray
-def test_a_cluster_that_is_not_there_is_told_at_once(traces: list[Path], tmp_path: Path) -> None:
+def test_a_cluster_that_is_not_there_is_refused_at_once(traces: list[Path], tmp_path: Path) -> None:
     pytest.importorskip("ray")
     start = time.monotonic()
     for address in ("127.0.0.1:9", "ray://127.0.0.1:9"):
@@ -315,7 +315,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(traces: list[Path], tmp_pat
 
 
 @pytest.mark.ray
-def test_what_is_no_cluster_is_told_at_once(traces: list[Path], tmp_path: Path) -> None:
+def test_what_is_no_cluster_is_refused_at_once(traces: list[Path], tmp_path: Path) -> None:
     pytest.importorskip("ray")
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

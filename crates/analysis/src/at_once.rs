@@ -11,8 +11,8 @@ use workload::WorkingSet;
 use crate::bounds::data_caches;
 use crate::findings::{CaseFinding, Estimate, Flag, Verdict};
 
-/// Two tasks whose arrays fit the first level of either CPU twice over have no cache to share. Where they are slower at once by more
-/// than this all the same, the CPUs share something else, a core or its clock, and what the caches take is not told apart from it.
+/// Two tasks whose arrays fit the first level of either CPU twice over have no cache to share. Where they are slower at once by more than
+/// this all the same, the CPUs share something else, a core or its clock, and what the caches take is not distinguished from it.
 const WITHOUT_CACHES: f64 = 0.1;
 
 /// Which way of sharing loses more.
@@ -24,7 +24,8 @@ pub enum LosesMore {
     /// Running at once on two.
     AtOnce,
     /// The intervals allow both.
-    NotTold,
+    #[serde(rename = "not-told")]
+    Undecided,
 }
 
 /// A difference with its interval.
@@ -48,7 +49,7 @@ impl Difference {
         match (self.low > 0.0, self.high < 0.0) {
             (true, _) => LosesMore::InTurn,
             (_, true) => LosesMore::AtOnce,
-            _ => LosesMore::NotTold,
+            _ => LosesMore::Undecided,
         }
     }
 }
@@ -113,7 +114,7 @@ fn one(results: &[CaseFinding], at_once: usize, found: &CaseFinding, withheld: O
         in_turn_ns,
         at_once_ns,
         in_turn_less_at_once_ns: difference,
-        loses_more: difference.map_or(LosesMore::NotTold, Difference::verdict),
+        loses_more: difference.map_or(LosesMore::Undecided, Difference::verdict),
         why,
     }
 }
@@ -126,7 +127,7 @@ fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
     }
 }
 
-/// Why nothing that the CPUs lose at once is told of their caches; `None` where a control shows that it can be.
+/// Why what the CPUs lose at once is not attributed to their caches; `None` where a control shows that it can be.
 fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Option<String> {
     let nearest = data_caches(host).first().map(|cache| cache.size_bytes.0)?;
     let fits = |finding: &&CaseFinding| finding.case.working_set.size_bytes.0 * 2 <= nearest;
@@ -135,7 +136,7 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
     let numbers = control.and_then(|finding| Some((finding, finding.total_ns.as_ref()?, finding.walk_ns.as_ref()?)));
     let Some((finding, slower, alone)) = numbers else {
         return Some(
-            "no array of which the first level holds two was measured at once, which tells whether the CPUs share more than a \
+            "no array of which the first level holds two was measured at once, to show whether the CPUs share more than a \
              cache; add --size 4KiB"
                 .to_owned(),
         );
@@ -144,7 +145,7 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
     (most > WITHOUT_CACHES).then(|| {
         format!(
             "with {} each, which the first level of either CPU holds, walks at once are slower by {:.0} to {:.0} % already: the CPUs \
-             share more than a cache, their core or its clock, and what caches cost is not told apart from it",
+             share more than a cache, their core or its clock, and what caches cost cannot be separated from that",
             finding.case.working_set.size_bytes,
             least * 100.0,
             most * 100.0
@@ -200,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn whichever_loses_more_is_told_with_its_interval() {
+    fn whichever_loses_more_is_reported_with_its_interval() {
         for (turns, once, wanted) in [
             (4_000.0, 1_000.0, LosesMore::InTurn),
             (1_000.0, 4_000.0, LosesMore::AtOnce),
-            (2_000.0, 2_010.0, LosesMore::NotTold),
+            (2_000.0, 2_010.0, LosesMore::Undecided),
         ] {
             let found = found(vec![in_turn(SIZE, turns), at_once(CONTROL, 10.0), at_once(SIZE, once)]);
             let one = of_size(&found, SIZE);
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(of_size(&apart, SIZE).loses_more, LosesMore::InTurn);
         let together = shared(2_000.0);
         let one = of_size(&together, SIZE);
-        assert_eq!((one.loses_more, one.in_turn_less_at_once_ns), (LosesMore::NotTold, None));
+        assert_eq!((one.loses_more, one.in_turn_less_at_once_ns), (LosesMore::Undecided, None));
         let why = one.why.as_ref().expect("a reason");
         assert!(
             why.starts_with(

@@ -75,7 +75,7 @@ fn tlbs(host: &HostManifest, pages: Pages) -> Vec<(String, Bytes)> {
     let Fact::Known(tlbs) = &host.tlbs else { return Vec::new() };
     let is_in_use = |page: Bytes| match pages {
         Pages::Base => page == host.page_bytes,
-        // Of all larger pages, x86-64 and AArch64 map 2 MiB by themselves; nobody gets 1 GiB without asking.
+        // Of all larger pages, x86-64 and AArch64 map 2 MiB by themselves; 1 GiB must be requested.
         Pages::Huge => page > host.page_bytes && page < Bytes(1 << 30),
     };
     let mut reaches: Vec<_> = tlbs

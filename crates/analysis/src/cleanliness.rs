@@ -8,8 +8,8 @@ use units::{Nanos, Ticks};
 
 use crate::order_statistics::median;
 
-/// CPU time that went to nobody of ours, beyond what the reading of the clocks takes: 1 % of the window is what a
-/// kernel tick takes at 1000 Hz (Tsafrir 2007: 0.5 to 1.5 %).
+/// CPU time that went to none of our tasks, beyond what the reading of the clocks takes: 1 % of the window is what a kernel tick takes at
+/// 1000 Hz (Tsafrir 2007: 0.5 to 1.5 %).
 const FOREIGN_SHARE: u64 = 100;
 /// In a shorter window the distance between the reading of the wall clock and of each task's clock weighs more ...
 const SHORT_WINDOW: Nanos = Nanos::millis(2);
@@ -38,7 +38,7 @@ const KHZ_SHARE: f64 = 0.03;
 const PROBE_SHARE: f64 = 0.05;
 /// Slower than the same CPU usually is in this run.
 const SLOW_FACTOR: f64 = 1.10;
-/// Switches that are nobody's fault: a kernel thread or a tick, one in 200 hand-offs.
+/// Switches without a fault: a kernel thread or a tick, one in 200 hand-offs.
 const STRAY_SHARE: f64 = 0.005;
 /// At the two ends of a window each task may have one switch more or less.
 const EDGE_PER_TASK: f64 = 2.0;
@@ -137,8 +137,8 @@ fn clock_backwards(sample: &Sample, _: &Context<'_>) -> Option<&'static str> {
     sample.evidence.is_clock_backwards.then_some(CLOCK_BACKWARDS)
 }
 
-/// Time of a window that went to somebody else. On one CPU our tasks leave no time unused, so it is what is missing;
-/// on CPUs of their own they never wait for one, so it is what they waited. Without pinning nothing can be told.
+/// Time of a window that went to other tasks. On one CPU our tasks leave no time unused, so it is what is missing; on CPUs of their own
+/// they never wait for one, so it is what they waited. Without pinning it is not known.
 pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
         (1, _) => Some(evidence.wall_ns.saturating_sub(evidence.task_cpu_ns)),
@@ -150,7 +150,7 @@ pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> 
 fn foreign_time(sample: &Sample, context: &Context<'_>) -> Option<&'static str> {
     let wall = sample.evidence.wall_ns;
     let foreign = time_of_others(context.case, &sample.evidence)?;
-    // A wake-up on another CPU is a short wait too: only where it adds up does somebody else have the CPU.
+    // A wake-up on another CPU is a short wait too: only if it adds up does another task have the CPU.
     if !context.case.placement.is_one_cpu() {
         return (foreign.0 > wall.0 / WAIT_SHARE).then_some(FOREIGN_TIME);
     }
@@ -233,8 +233,9 @@ fn switch_count(sample: &Sample, context: &Context<'_>) -> Option<&'static str> 
 }
 
 /// Every reason to leave out a window of cycles as a whole. Ordinary tasks run beside others as it comes: what those take between two
-/// cycles is told as their share, and what they take within one is left out with that cycle. A clock that changes its speed, a neighbour on the core, an
-/// interrupt or a turn of another machine are no such reason: the probes and the trimmed mean see to them cycle by cycle.
+/// cycles is reported as their share, and what they take within one is left out with that cycle. A clock that changes its speed, a
+/// neighbour on the core, an interrupt or a turn of another machine are no such reason: the probes and the trimmed mean see to them cycle
+/// by cycle.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
     // Stolen time is counted in steps, and may show in the next window only.

@@ -38,7 +38,7 @@ pub type Analysed<'a> = (&'a MeasureRecord, &'a Findings);
 pub struct Options {
     /// Confidence of all verdicts together, such as 0.9.
     pub confidence: f64,
-    /// How much runs of a measurement differ beyond their own intervals, where the records are not to tell it.
+    /// How much runs of a measurement differ beyond their own intervals, if not to be derived from the records.
     pub run_spread: Option<f64>,
 }
 
@@ -67,7 +67,7 @@ pub enum Origin {
     EarlierRecords,
     /// It was given with `--run-spread`.
     Given,
-    /// Nothing tells it.
+    /// Unknown.
     Assumed,
 }
 
@@ -344,8 +344,8 @@ pub struct Comparison {
     pub pricing: Option<Pricing>,
     /// The spread between runs that the intervals hold, of measurements, or as it was given.
     pub run_spread: Option<RunSpread>,
-    /// Core cycles a second at which all costs are told, so that runs at different speeds of the core can be compared; `None`
-    /// where they are told as they were.
+    /// Core cycles a second at which all costs are given, so that runs at different speeds of the core can be compared; `None` if they are
+    /// given as measured.
     pub hertz: Option<f64>,
     /// Excess cycles since the switch, of each pair of simulated designs.
     pub curves: Vec<Curve>,
@@ -384,8 +384,8 @@ impl Comparison {
     }
 }
 
-/// Compares the new records of a measurement with those of the base. `earlier` are further records of the machine, which tell how
-/// much its runs differ where neither side does; they may be none.
+/// Compares the new records of a measurement with those of the base. `earlier` are further records of the machine, which show how much its
+/// runs differ where neither side does; they may be none.
 pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], earlier: &[Analysed<'_>], options: Options) -> Comparison {
     let hertz = common_hertz(base.iter().chain(new).map(|(_, findings)| *findings));
     let cases = pairs::matched(base, new, earlier, hertz);

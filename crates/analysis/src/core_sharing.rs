@@ -1,5 +1,5 @@
-//! What a run knows of its core's sharing, for later runs of the machine: one that finds its core shared throughout cannot tell it
-//! by itself, nor what it costs.
+//! What a run knows of its core's sharing, for later runs of the machine: one whose core is shared throughout cannot recognize it by
+//! itself, nor what it costs.
 
 use record::{MeasureRecord, SharedCost};
 
@@ -8,7 +8,7 @@ use crate::paired;
 use crate::run::by_case;
 use crate::speed::Speed;
 
-/// A run with fewer cycles of either kind does not tell what sharing costs.
+/// A run with fewer cycles of either kind does not show what sharing costs.
 const LEAST_SHARE: f64 = 0.05;
 
 /// What one run showed.
@@ -20,7 +20,7 @@ pub struct CoreSharing {
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// What a record tells of its core; `None` where it has too few probes.
+/// What a record shows of its core; `None` where it has too few probes.
 pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
     let speed = Speed::of(record)?;
     let windows = by_case(record, &record.cycles, |window| window.case);
@@ -29,9 +29,9 @@ pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreS
         let is_both = (LEAST_SHARE..=1.0 - LEAST_SHARE).contains(&shared.share);
         let is_switch = found.case.placement.is_one_cpu() && found.case.working_set.is_empty();
         let (alone, beside) = (found.deciding().filter(|_| is_both && is_switch)?, shared.cost_ns.as_ref()?);
-        let is_told = alone.is_distinguishable_from_zero() && beside.is_distinguishable_from_zero();
+        let is_reported = alone.is_distinguishable_from_zero() && beside.is_distinguishable_from_zero();
         let cost = (beside.estimate / alone.estimate).max(1.0);
-        let ratio = paired::shared_ratio(windows, &speed).filter(|_| is_told)?;
+        let ratio = paired::shared_ratio(windows, &speed).filter(|_| is_reported)?;
         Some(SharedCost { ratio_per_mille: per_mille(ratio), cost_per_mille: per_mille(cost) })
     });
     Some(CoreSharing { least_per_mille: per_mille(speed.least_ratio()?), shared_costs: costs.collect() })
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_that_was_shared_at_times_tells_what_that_costs() {
+    fn a_core_that_was_shared_at_times_shows_what_that_costs() {
         let found = sharing(&record(0.6));
         assert!(found.least_per_mille.abs_diff(UNSHARED_PER_MILLE) < 5, "{found:?}");
         assert_eq!(found.shared_costs.len(), 12);
@@ -79,7 +79,7 @@ mod tests {
 
     /// The interval goes down as far as sharing cost before, and no further.
     #[test]
-    fn earlier_runs_tell_a_core_that_is_shared_throughout() {
+    fn earlier_runs_show_a_core_that_is_shared_throughout() {
         let earlier = sharing(&record(0.6));
         let mut throughout = record(1.0);
         let clock = throughout.header.core_clock.as_mut().expect("a core clock");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn few_earlier_costs_tell_nothing() {
+    fn few_earlier_costs_show_nothing() {
         let earlier = sharing(&record(0.6));
         let mut throughout = record(1.0);
         let clock = throughout.header.core_clock.as_mut().expect("a core clock");

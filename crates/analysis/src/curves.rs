@@ -7,7 +7,7 @@ use workload::{Pages, Pattern, Sharing, WorkingSet};
 
 use crate::causes::{cause, region_name};
 use crate::findings::{CaseFinding, Curve, CurvePoint, Knee, Region};
-use crate::knees::{Measured, Place, places};
+use crate::knees::{KneePosition, Measured, places};
 use crate::repetition::Quantities;
 
 /// Fewer sizes make no curve.
@@ -59,7 +59,7 @@ fn without_size(case: &Case) -> Case {
     Case { working_set: WorkingSet { size_bytes: Bytes(0), ..case.working_set }, ..case.clone() }
 }
 
-/// A size whose total has a logarithm. The width of the interval tells the standard error.
+/// A size whose total has a logarithm. The width of the interval gives the standard error.
 fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<'a>> {
     let total = found.total_ns.as_ref().filter(|total| total.estimate > 0.0)?;
     Some(Measured {
@@ -75,13 +75,13 @@ fn standard_errors(confidence: f64) -> f64 {
     Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
 
-fn knee(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], place: Place) -> Knee {
+fn knee(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], place: KneePosition) -> Knee {
     let (after_bytes, before_bytes) = (sizes[place.after].size_bytes, sizes[place.after + 1].size_bytes);
     let cause = cause(host, case, after_bytes, before_bytes);
     Knee { after_bytes, before_bytes, confidence: place.confidence, cause }
 }
 
-fn regions(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], places: &[Place]) -> Vec<Region> {
+fn regions(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], places: &[KneePosition]) -> Vec<Region> {
     let mut regions = Vec::new();
     let mut rest = sizes;
     let mut taken = 0;

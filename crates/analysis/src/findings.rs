@@ -16,7 +16,7 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Both ends of the interval that this run alone tells: it holds for the time in which it was taken.
+    /// Both ends of the interval from this run alone: it holds for the time in which it was taken.
     pub within_run: (f64, f64),
     /// Number of independent repetitions behind it (fresh processes, fresh pages).
     pub n: usize,
@@ -65,7 +65,7 @@ impl Estimate {
         (self.high - self.low) / 2.0 / self.estimate.abs()
     }
 
-    /// The same of the interval that this run alone tells.
+    /// The same of the interval from this run alone.
     pub fn relative_half_width_within_run(&self) -> f64 {
         (self.within_run.1 - self.within_run.0) / 2.0 / self.estimate.abs()
     }
@@ -139,7 +139,7 @@ pub struct CaseFinding {
     pub case: Case,
     /// What became of it.
     pub verdict: Verdict,
-    /// Direct cost of one switch; `None` across CPUs, where no such thing can be told apart.
+    /// Direct cost of one switch; `None` across CPUs, where no such thing can be distinguished.
     pub direct_ns: Option<Estimate>,
     /// Total cost of one switch with the working set; `None` without a working set.
     pub total_ns: Option<Estimate>,
@@ -209,7 +209,7 @@ impl CaseFinding {
         Some(self.direct_ns.as_ref()?.estimate + self.indirect_kernel_ns.as_ref()?.estimate)
     }
 
-    /// Which part of the indirect cost is the larger one; `None` where their intervals do not tell them apart.
+    /// Which part of the indirect cost is the larger one; `None` where their intervals do not distinguish them.
     pub fn larger_part(&self) -> Option<Part> {
         let (kernel, reload) = (self.indirect_kernel_ns.as_ref()?, self.indirect_reload_ns.as_ref()?);
         match (kernel.low > reload.high, reload.low > kernel.high) {
@@ -220,7 +220,7 @@ impl CaseFinding {
     }
 
     /// What the total cost is made of: direct, kernel and reload, as shares of their sum; a part that noise has put below 0 counts as
-    /// 0. `None` where the parts are not told, or the total may be nothing: shares of that are shares of noise.
+    /// 0. `None` where the parts are not known, or the total may be nothing: shares of that are shares of noise.
     pub fn shares_of_parts(&self) -> Option<[f64; 3]> {
         self.total_ns.as_ref().filter(|total| total.low > 0.0)?;
         let parts = [self.direct_ns.as_ref()?, self.indirect_kernel_ns.as_ref()?, self.indirect_reload_ns.as_ref()?];
@@ -333,7 +333,7 @@ pub enum Part {
 /// The core's clock over a run.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoreFinding {
-    /// Core cycles a second that all costs are told at: the median of all moments, the speed that the core mostly had. `None` where the
+    /// Core cycles a second at which all costs are given: the median of all moments, the speed that the core mostly had. `None` where the
     /// cycles of a multiplication are not known of this core.
     pub hertz: Option<f64>,
     /// The same at the fastest steady speed seen.

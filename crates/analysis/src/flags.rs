@@ -20,7 +20,7 @@ const SUSPICIOUS: [&str; 4] = [PARTLY_DISTURBED, NEGATIVE, OUTSIDE_SANITY_BAND, 
 /// Involuntary switches that a hand-off under the default policy may have by the timer alone.
 const INVOLUNTARY_USUAL: f64 = 0.05;
 
-/// A plain mean that is further from the trimmed one, relative to it, has a tail to be told of.
+/// A plain mean that is further from the trimmed one, relative to it, has a tail to report.
 const HEAVY_TAIL: f64 = 0.05;
 
 /// So few shared cycles move no cost by more than its interval.
@@ -71,7 +71,7 @@ pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     Some(Flag { name: "refused-repetitions", detail })
 }
 
-/// The costs of a case by name; the hand-off only where it is not the switch told once more.
+/// The costs of a case by name; the hand-off only if it is not the switch again.
 fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
     let handoff = found.handoff_ns.as_ref().filter(|_| found.direct_ns.is_none());
     let total = if found.case.mechanism.hands_over() { "total cost" } else { "walk at once less walk alone" };

@@ -1,4 +1,4 @@
-//! The samples of one case, told apart: clean, left out, and taken for another purpose.
+//! The samples of one case, distinguished: clean, left out, and taken for another purpose.
 
 use record::{Arm, Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample};
 use units::TickRate;
@@ -159,12 +159,12 @@ impl<'a> Judged<'a> {
         self.excluded.total as f64 / (self.excluded.of as f64).max(1.0)
     }
 
-    /// Share of the time of all samples, clean or not, that went to somebody else; 0 where it cannot be told.
+    /// Share of the time of all samples, clean or not, that went to others; 0 if not known.
     ///
     /// A load on the same CPU lets short batches pass between its turns: they look clean one by one, and yet find the
     /// caches and the run queue as that load left them.
     ///
-    /// Of cycles, what other machines took is told apart: it lengthens some, and the trimmed mean leaves those out.
+    /// Of cycles, what other machines took is distinguished: it lengthens some, and the trimmed mean leaves those out.
     pub(crate) fn foreign_share(&self) -> f64 {
         let of_samples = self.plain.iter().chain(&self.instrumented).map(|sample| &sample.evidence);
         let of_windows = || self.all_windows.iter().map(|window| &window.evidence);
@@ -175,12 +175,12 @@ impl<'a> Judged<'a> {
         if wall > 0.0 { (foreign - stolen).max(0.0) / wall } else { 0.0 }
     }
 
-    /// Whether more of the time went to somebody else than interrupts and the like take.
+    /// Whether more of the time went to others than interrupts and the like take.
     pub(crate) fn has_competitor(&self) -> bool {
         self.foreign_share() > FOREIGN_LIMIT
     }
 
-    /// Whether the others had a share that is to be told, of tasks that take what the scheduler gives them.
+    /// Whether the others had a share that is to be reported, of tasks that take what the scheduler gives them.
     pub(crate) fn is_beside_others(&self) -> bool {
         self.is_measured_beside_others() && self.foreign_share() > SHARE_TOLD
     }
@@ -270,7 +270,7 @@ pub(crate) fn switches_per_handoff<'a>(case: &Case, samples: impl Iterator<Item 
     (handoffs > 0.0).then(|| switches / handoffs)
 }
 
-/// The same of windows of cycles, without the switches by which the tasks are told what to do.
+/// The same of windows of cycles, without the switches for commands to the tasks.
 fn switches_per_handoff_of_windows(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if case.between != Between::User {
         return kernel_switches_per_handoff(case, windows);
@@ -279,8 +279,8 @@ fn switches_per_handoff_of_windows(case: &Case, windows: &[&Cycles]) -> Option<f
 }
 
 /// By the tasks' own count, where there is one. Of older records what the commands take is guessed: on one CPU every command takes its
-/// switches, among ordinary tasks two more where the task that is told takes the CPU at once; across CPUs a task may find it without
-/// having slept.
+/// switches, among ordinary tasks two more where the commanded task takes the CPU at once; across CPUs a task may find it without having
+/// slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if let Some(counted) = counted(windows) {
         return Some(counted.switches.total() as f64 / counted.handoffs as f64);

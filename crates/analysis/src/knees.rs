@@ -24,7 +24,7 @@ pub(crate) struct Measured<'a> {
 
 /// A knee lies behind this point of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct KneePosition {
     pub(crate) after: usize,
     /// Share of resamples that put a knee here or one step beside.
     pub(crate) confidence: f64,
@@ -32,7 +32,7 @@ pub(crate) struct Place {
 
 /// The knees of a curve of positive totals, in order of size: cuts between straight pieces of the logarithm of the
 /// total over the logarithm of the size. Confidence by the bootstrap (Efron 1979) over the repetitions of each size.
-pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<Place> {
+pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<KneePosition> {
     let points: Vec<Point> = curve.iter().map(|measured| point(measured, measured.total_ns)).collect();
     let found = cuts(&points);
     if found.is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<Place> {
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let resamples: Vec<_> = (0..RESAMPLES).map(|_| cuts(&resample(curve, &points, &mut random))).collect();
-    found.into_iter().map(|after| Place { after, confidence: share_near(&resamples, after) }).collect()
+    found.into_iter().map(|after| KneePosition { after, confidence: share_near(&resamples, after) }).collect()
 }
 
 fn share_near(resamples: &[Vec<usize>], after: usize) -> f64 {

@@ -129,7 +129,7 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// The cycles of the chosen kind in which nobody else had a turn, of each repetition that has enough of them.
+/// The cycles of the chosen kind in which no other task had a turn, of each repetition that has enough of them.
 fn by_repetition(
     case: &Case,
     windows: &[&Cycles],
@@ -295,13 +295,13 @@ mod tests {
         assert!(is_near(centre(found.indirect_ns.clone()), 4_500.0, 0.01));
         let both = Some(found.indirect_ns.clone().expect("an estimate"));
         let blurred = CaseFinding { indirect_kernel_ns: both.clone(), indirect_reload_ns: both, ..found };
-        assert_eq!(blurred.larger_part(), None, "what is as large is not told apart");
+        assert_eq!(blurred.larger_part(), None, "equal parts are not distinguished");
     }
 
     /// In a third of the windows the core is anywhere between its fastest and 1.4 times as slow, else 1.2 times: a program that
     /// switches pays what the switch takes then.
     #[test]
-    fn costs_are_told_at_the_speed_that_the_core_mostly_had() {
+    fn costs_are_reported_at_the_speed_that_the_core_mostly_had() {
         let mut random = ChaCha8Rng::seed_from_u64(3);
         let core = || {
             let other = 1.0 + 0.4 * random.random::<f64>();
@@ -319,7 +319,7 @@ mod tests {
         assert!(core.fastest_hertz > core.hertz, "{core:?}");
     }
 
-    /// 13 % more switches than hand-offs in the window, all of them by commands that let the task that is told run at once: the tasks
+    /// 13 % more switches than hand-offs in the window, all of them for commands that let the commanded task run at once: the tasks
     /// themselves counted one a hand-off.
     #[test]
     fn switches_by_commands_are_no_part_of_a_hand_off() {
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_core_is_told_apart_by_its_probes() {
+    fn a_shared_core_is_distinguished_by_its_probes() {
         let mut random = ChaCha8Rng::seed_from_u64(4);
         let core = || Core { slowness: 1.0, is_shared: random.random_bool(0.6) };
         let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
@@ -382,13 +382,13 @@ mod tests {
         assert!(is_near(centre(shared.cost_ns), 1_700.0 * SHARED_COST, 0.01));
     }
 
-    /// What is known of such a core tells that none of these cycles had one of its own, alike as they are.
+    /// What is known of such a core shows that none of these cycles had one of its own, alike as they are.
     #[test]
-    fn a_core_that_was_shared_throughout_is_told_by_what_is_known_of_it() {
+    fn a_core_that_was_shared_throughout_is_judged_by_what_is_known_of_it() {
         let shared = || Core { slowness: 1.0, is_shared: true };
         let mut record = fake_record_on(vec![FakeCase::pipe()], 12, shared);
         let unknown = only(&record);
-        assert_eq!(unknown.shared.as_ref().map(|shared| shared.share), Some(0.0), "nothing to tell it by");
+        assert_eq!(unknown.shared.as_ref().map(|shared| shared.share), Some(0.0), "nothing shows it");
         let clock = record.header.core_clock.as_mut().expect("a core clock");
         clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
         let found = only(&record);

@@ -30,12 +30,12 @@ impl Visit {
     pub(crate) fn of(batches: &[Batch], speed: &Speed) -> Option<Visit> {
         let (first, rest) = batches.split_first()?;
         let is_visit = first.arm == Arm::SwitchTotal && rest.iter().all(|batch| batch.arm == Arm::BaselineTotal);
-        let told = batches.len().checked_sub(SETTLED).filter(|told| is_visit && *told > 0)?;
+        let reported = batches.len().checked_sub(SETTLED).filter(|reported| is_visit && *reported > 0)?;
         let handoff = |batch: &Batch| speed.scaled_ns(batch.handoff_ticks, batch);
         let walk = |batch: &Batch| speed.ns(batch.walk_ticks);
-        let settled = |read: &dyn Fn(&Batch) -> f64| batches[told..].iter().map(read).sum::<f64>() / SETTLED as f64;
+        let settled = |read: &dyn Fn(&Batch) -> f64| batches[reported..].iter().map(read).sum::<f64>() / SETTLED as f64;
         let (settled_handoff, settled_walk) = (settled(&handoff), settled(&walk));
-        let walks = batches[..told].iter().map(|batch| walk(batch) - settled_walk).collect();
+        let walks = batches[..reported].iter().map(|batch| walk(batch) - settled_walk).collect();
         Some(Visit { handoff: handoff(first) - settled_handoff, settled_handoff, walks, settled_walk })
     }
 
@@ -60,9 +60,9 @@ pub(crate) struct Reloads {
 impl Reloads {
     /// Adds a repetition.
     pub(crate) fn add(&mut self, visits: &[Visit]) {
-        let told = visits.iter().map(|visit| visit.walks.len()).min().unwrap_or(0);
-        self.walks.resize_with(self.walks.len().max(told), Vec::new);
-        for (place, values) in self.walks.iter_mut().enumerate().take(told) {
+        let reported = visits.iter().map(|visit| visit.walks.len()).min().unwrap_or(0);
+        self.walks.resize_with(self.walks.len().max(reported), Vec::new);
+        for (place, values) in self.walks.iter_mut().enumerate().take(reported) {
             values.extend(trimmed_mean(visits.iter().map(|visit| visit.walks[place]).collect()));
         }
         self.settled.extend(trimmed_mean(visits.iter().map(|visit| visit.settled_walk).collect()));
@@ -112,7 +112,7 @@ mod tests {
 
     /// 4 us, and then half of it each time.
     #[test]
-    fn each_walk_is_told_above_a_settled_one() {
+    fn each_walk_is_reported_above_a_settled_one() {
         let found = found(|_| ());
         let reload = found.reload.expect("a reload");
         assert_eq!(reload.walks_ns.len(), 5);
@@ -128,10 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn a_last_walk_that_still_costs_is_told() {
-        let is_told = |found: CaseFinding| found.flags.iter().any(|flag| flag.name == "not-settled");
+    fn a_last_walk_that_still_costs_is_reported() {
+        let is_reported = |found: CaseFinding| found.flags.iter().any(|flag| flag.name == "not-settled");
         // A thirty-first of it all comes with the fifth walk, and none of it later.
-        assert!(!is_told(found(|_| ())));
+        assert!(!is_reported(found(|_| ())));
         let mut late = fake_record_of_cycles(
             vec![FakeCase::pipe().with_set(Bytes::kib(64)).change(|case| case.away = Some(Bytes::kib(64)))],
             8,
@@ -141,6 +141,6 @@ mod tests {
                 walk[4] = walk[3];
             }
         }
-        assert!(is_told(analyse(&late).results.remove(0)));
+        assert!(is_reported(analyse(&late).results.remove(0)));
     }
 }

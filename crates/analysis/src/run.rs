@@ -97,7 +97,7 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
     }
     if !record.is_checked() {
         let detail = "the record is of version 1 of its format, whose lines carry no checksums: whether one was changed, \
-                      lost or doubled cannot be told";
+                      lost or doubled is not known";
         flags.push(Flag { name: "unchecked", detail: detail.to_owned() });
     }
     flags

@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::findings::Estimate;
 
-/// What runs of one machine differ by where nothing tells it, relative to the cost: a standard deviation. Calibrated on shared virtual
+/// What runs of one machine differ by if nothing shows it, relative to the cost: a standard deviation. Calibrated on shared virtual
 /// machines, where it was 0.5 to 2.1 % (`docs/method/statistics.md`).
 pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 
@@ -12,8 +12,8 @@ pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 /// recorded on a shared virtual machine differ no more often than allowed (`docs/method/comparison.md`).
 pub(crate) const FREEDOM: f64 = 6.0;
 
-/// The repetitions of one run share its minute and its neighbours, and more of them tell no more of another run than so many would
-/// that share nothing. Calibrated (`docs/method/statistics.md`).
+/// The repetitions of one run share its minute and its neighbours, and more than this many show no more about another run that share
+/// nothing. Calibrated (`docs/method/statistics.md`).
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {
@@ -24,7 +24,7 @@ impl Estimate {
         Estimate { low: widened(self.within_run.0), high: widened(self.within_run.1), ..self.clone() }
     }
 
-    /// How much longer an interval gets since more than so many repetitions tell no more.
+    /// How much longer an interval gets since more than this many repetitions show no more.
     fn repetitions_shared(&self) -> f64 {
         (self.n as f64 / INDEPENDENT).max(1.0).sqrt()
     }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_run_alone_tells_stands_beside_it() {
+    fn what_this_run_alone_shows_stands_beside_it() {
         let values: Vec<f64> = (0..20).map(|n| 100.0 + f64::from(n) / 100.0).collect();
         let own = estimate(&values, 0.9).expect("enough");
         let found = own.clone().across_runs();

@@ -4,7 +4,7 @@
 const MOST_PIECES: usize = 4;
 /// Two points make a line.
 const FEWEST_POINTS: usize = 2;
-/// A line through fewer does not tell where it goes on.
+/// A line through fewer does not show where it continues.
 const FEWEST_TO_GO_ON: usize = 3;
 /// A point lies on a line where it is no more standard errors away.
 const ON_THE_LINE: f64 = 2.0;

@@ -1,12 +1,12 @@
-//! The core's speed over a run, from the probes beside every batch: what makes costs taken at different speeds comparable,
-//! and tells cycles on a core of one's own from those on a shared one.
+//! The core's speed over a run, from the probes beside every batch: what makes costs taken at different speeds comparable, and
+//! distinguishes cycles on an unshared core from those on a shared one.
 
 use record::{Batch, Batches, CoreClock, Cycles, MeasureRecord};
 use units::{TickRate, Ticks};
 
 use crate::order_statistics::{nearest_rank, trimmed_mean};
 
-/// Speeds that are told apart from the fastest: fewer than one in fifty are luck or a probe cut short.
+/// Speeds that are distinguished from the fastest: fewer than one in fifty are luck or a probe cut short.
 const FASTEST: f64 = 0.02;
 
 /// Probes on both sides of a batch that differ by more mean that the speed changed within, or that a probe was disturbed.
@@ -16,7 +16,7 @@ const STEADY_WITHIN: f64 = 0.04;
 /// at a time, two hundredths of a chain. Together they take less than a millisecond.
 const MOMENT: usize = 32;
 
-/// So many moments tell what a core can do: a few seconds of measuring.
+/// This many moments show what a core can do: a few seconds of measuring.
 const MOMENTS_TO_KNOW: usize = 200;
 
 /// Sharing by about as much: a neighbour of the same kind.
@@ -42,7 +42,7 @@ pub(crate) struct Speed {
     usual_ratio: f64,
     /// Moments that both are of.
     moments: usize,
-    /// The most that additions take in chains where nobody shares the core.
+    /// The most that additions take over the chain on an unshared core.
     unshared_below: f64,
     /// Core cycles of the chain; `None` where they are not known.
     chain_cycles: Option<f64>,
@@ -155,8 +155,8 @@ impl Speed {
             let (before, after) = net(batch.chain_ticks);
             before.min(after) * (1.0 + STEADY_WITHIN) + self.step >= before.max(after)
         };
-        // Each probe as well as the clock can tell, so that no neighbour is missed who was there for a part of the cycle; and all of
-        // them together, which tells more finely.
+        // Each probe to the clock's resolution, so that no neighbour is missed that was there for a part of the cycle; and all of them
+        // together, which is more precise.
         let is_unshared = |batch: &Batch| {
             let ((chain, other_chain), (additions, other_additions)) =
                 (net(batch.chain_ticks), net(batch.addition_ticks));

@@ -168,7 +168,7 @@ const SHARED_ADDITIONS: f64 = 1.3;
 const CHAIN_TICKS: f64 = 1_200.0;
 const ADDITION_TICKS: f64 = 300.0;
 const OVERHEAD_TICKS: u64 = 40;
-/// Additions over chain of a core that nobody shares.
+/// Additions over chain of an unshared core.
 pub(crate) const UNSHARED_PER_MILLE: u32 = 250;
 /// Hand-offs of the first and the last batch of a cycle; that between them has twice as many.
 const FEW: u32 = 8;
@@ -284,7 +284,7 @@ pub(crate) fn fake_record_on(cases: Vec<FakeCase>, repetitions: u32, mut core: i
     record
 }
 
-/// The same on a core of steady speed that nobody shares.
+/// The same on an unshared core of steady speed.
 pub(crate) fn fake_record_of_cycles(cases: Vec<FakeCase>, repetitions: u32) -> MeasureRecord {
     fake_record_on(cases, repetitions, || Core { slowness: 1.0, is_shared: false })
 }
@@ -363,7 +363,7 @@ pub(crate) fn host() -> HostManifest {
             cache(2, CacheKind::Unified, Bytes::mib(1)),
             cache(3, CacheKind::Unified, Bytes::mib(32)),
         ],
-        untold_caches: Vec::new(),
+        undescribed_caches: Vec::new(),
         core_khz: None,
         microcode: None,
         tlbs: Fact::Known(vec![

@@ -1,4 +1,4 @@
-//! The turns that others have on the CPU between two steps of ordinary tasks: a batch in which somebody has one takes longer by that,
+//! The turns that others have on the CPU between two steps of ordinary tasks: a batch in which another task has one takes longer by that,
 //! and is none of a hand-off's cost.
 
 use record::{Arm, Batch, Case, Cycles};
@@ -18,7 +18,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// `None` where nobody has a turn before the tasks wait: with real-time priority.
+    /// `None` if no other task has a turn before the tasks wait: with real-time priority.
     pub(crate) fn of(case: &Case, windows: &[&Cycles], speed: &Speed) -> Option<Turns> {
         if case.policy.is_real_time() {
             return None;
@@ -32,7 +32,7 @@ impl Turns {
         Some(Turns { usual: arms.map(of_arm) })
     }
 
-    /// Whether somebody had one within a cycle.
+    /// Whether another task had one within a cycle.
     pub(crate) fn are_within(&self, batches: &[Batch], speed: &Speed) -> bool {
         batches.iter().any(|batch| {
             let usual = self.usual[batch.arm as usize].unwrap_or(f64::INFINITY) * handoffs(batch);

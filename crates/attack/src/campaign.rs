@@ -90,7 +90,7 @@ impl Campaign {
         }
     }
 
-    /// One trial, told in full.
+    /// One trial, reported in full.
     pub(crate) fn repeat(&self, kind: &dyn Kind, name: &str) -> Result<Count, String> {
         let mut count = Count { kind: kind.name(), ..Count::default() };
         let outcome = attempt(kind, &Place::new(&self.program)?, name)?;

@@ -40,7 +40,7 @@ const NUMBERS: [&str; 24] = [
     "1e308",
     "-9223372036854775808",
 ];
-/// Texts that mean something to a terminal, a page, a file system, or nobody.
+/// Texts that mean something to a terminal, a page, a file system, or nothing.
 const WORDS: [&str; 12] = [
     "",
     "\\u001b[31m",

@@ -17,7 +17,7 @@ use crate::place::Place;
 use crate::run::{LONGEST, Run, Running};
 use crate::table::{self, Client, Then};
 
-/// Places are free after 5 s, whoever had them; twice that on a machine that others use, too.
+/// Connections are free after 5 s, whoever had them; twice that on a machine that others use, too.
 const SERVED_AGAIN_WITHIN: Duration = Duration::from_secs(15);
 /// A signal is answered, whatever clients do.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
@@ -48,11 +48,11 @@ impl Kind for Clients {
         let words = words.map(str::to_owned);
         let running = Run::of(place, &words).start();
         let Some(address) = address(place, &running) else {
-            return Ok(Outcome::Untried(format!("it does not listen here: {}", running.end(LONGEST).told())));
+            return Ok(Outcome::Untried(format!("it does not listen here: {}", running.end(LONGEST).reported())));
         };
         // From the first answer on it has all that it needs by itself.
         if let Err(why) = is_served(address) {
-            return Ok(Outcome::Failed(format!("{why}: {}", running.end(Duration::ZERO).told())));
+            return Ok(Outcome::Failed(format!("{why}: {}", running.end(Duration::ZERO).reported())));
         }
         let used = used(&running);
         let attacked = attack(client, address).and_then(|stayed| {
@@ -119,12 +119,12 @@ fn is_answer(wanted: &str, answer: &str) -> bool {
 }
 
 fn connect(address: SocketAddr) -> Result<TcpStream, String> {
-    let told = |error: std::io::Error| format!("no connection: {error}");
-    let stream = TcpStream::connect_timeout(&address, SERVED_AGAIN_WITHIN).map_err(told)?;
+    let reported = |error: std::io::Error| format!("no connection: {error}");
+    let stream = TcpStream::connect_timeout(&address, SERVED_AGAIN_WITHIN).map_err(reported)?;
     stream
         .set_read_timeout(Some(SERVED_AGAIN_WITHIN))
         .and_then(|()| stream.set_write_timeout(Some(Duration::from_secs(1))))
-        .map_err(told)?;
+        .map_err(reported)?;
     Ok(stream)
 }
 
@@ -158,7 +158,7 @@ fn is_served(address: SocketAddr) -> Result<(), String> {
         }
         thread::sleep(Duration::from_millis(100));
     }
-    Err(format!("nobody is served any more: {last:.80?}"))
+    Err(format!("no client is served any more: {last:.80?}"))
 }
 
 /// Memory in KiB, descriptors, threads.
@@ -193,10 +193,14 @@ fn end(place: &Place, running: Running<'_>) -> Result<(), String> {
     let ran = running.end(ENDS_WITHIN);
     judge::is_orderly(&ran)?;
     if ran.code() != Some(143) {
-        return Err(format!("need the end by SIGTERM: {}", ran.told()));
+        return Err(format!("need the end by SIGTERM: {}", ran.reported()));
     }
     judge::is_tidy(place, &place.bystander()?)?;
     let words = ["report", "{made}/run.json"].map(str::to_owned);
     let read = Run::of(place, &words).whole();
-    if matches!(read.code(), Some(0 | 3)) { Ok(()) } else { Err(format!("the record cannot be read: {}", read.told())) }
+    if matches!(read.code(), Some(0 | 3)) {
+        Ok(())
+    } else {
+        Err(format!("the record cannot be read: {}", read.reported()))
+    }
 }

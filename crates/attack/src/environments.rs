@@ -65,7 +65,7 @@ impl Kind for Environments {
         if environment.killed && is_ended_by_limit(&ran) {
             return Ok(judge::is_tidy(place, &bystander).into());
         }
-        // Texts may be others there, and results where nobody else sees them.
+        // Texts may be others there, and results where no one else sees them.
         let is_visible = !environment.wrap.iter().any(|word| word.contains("{made}"));
         let whole = if is_visible { whole.with_other_texts() } else { whole.hidden() };
         let judged = judge::after(verb, place, &whole, &ran, &bystander);
@@ -79,14 +79,18 @@ fn is_as_promised(environment: &Environment, whole: &Whole, ran: &Ran) -> Result
     }
     let has_failed = !environment.silent && matches!(ran.code(), Some(1 | 2 | 5));
     if environment.says.as_ref().is_some_and(|words| has_failed && !ran.stderr.contains(words)) {
-        return Err(format!("need a message with {:?}: {}", environment.says, ran.told()));
+        return Err(format!("need a message with {:?}: {}", environment.says, ran.reported()));
     }
     if environment.forbids.as_ref().is_some_and(|path| Path::new(path).exists()) {
         return Err(format!("it made {}", environment.forbids.as_deref().unwrap_or_default()));
     }
     // What could not be measured beside a neighbour is another matter.
     let is_same = ran.code() == Some(whole.code) || matches!((ran.code(), whole.code), (Some(0 | 3), 0 | 3));
-    if environment.works && !is_same { Err(format!("need exit code {}: {}", whole.code, ran.told())) } else { Ok(()) }
+    if environment.works && !is_same {
+        Err(format!("need exit code {}: {}", whole.code, ran.reported()))
+    } else {
+        Ok(())
+    }
 }
 
 /// By the kernel, or by itself when the kernel says that it will: 128 and the number of SIGXCPU.

@@ -1,4 +1,4 @@
-//! How each format vouches for its bytes, as docs/formats tells it: checksums are made right again after a change.
+//! How each format vouches for its bytes, by docs/formats: checksums are made right again after a change.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 

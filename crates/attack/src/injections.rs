@@ -60,7 +60,7 @@ fn traced<'a>(place: &'a Place, verb: &'a Verb, expression: &[&str]) -> Run<'a> 
     run
 }
 
-/// Of one call: the first number that is not of the loader and the runtime, and the last of any task. None where nobody makes it.
+/// Of one call: the first number that is not of the loader and the runtime, and the last of any task. None if no task makes it.
 fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
     let first = log.split_whitespace().next()?;
     let mut of_task: BTreeMap<&str, usize> = BTreeMap::new();
@@ -120,7 +120,7 @@ impl Kind for Injections {
     }
 }
 
-/// It may have been the message that was refused, which nobody says then.
+/// It may have been the message that was refused, which is not printed then.
 fn is_explained(call: &str, on: &str, ran: &Ran) -> Result<(), String> {
     let is_refused = call == "write" && (on == "+" || ran.stderr.is_empty());
     if is_refused { Ok(()) } else { judge::is_explained(ran) }

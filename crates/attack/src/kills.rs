@@ -1,4 +1,4 @@
-//! Each verb ended by each signal, at moments that nobody chose.
+//! Each verb ended by each signal, at random moments.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ impl Kind for Kills {
     }
 }
 
-/// Whether there was somebody to send it to.
+/// Whether there was a process to send it to.
 fn send(place: &Place, running: &Running<'_>, kill: &Kill, moment: Duration) -> Result<bool, String> {
     let signal = kill.signal()?;
     let program = Pid::from_child(&running.child);
@@ -111,5 +111,5 @@ fn is_ended_by(kill: &Kill, ran: &Ran) -> Result<(), String> {
     judge::is_orderly(ran)?;
     let number = kill.signal()?.as_raw();
     let is_ended = ran.signal() == Some(number) || kill.answers && ran.code() == Some(128 + number);
-    if is_ended { Ok(()) } else { Err(format!("need the end by {}: {}", kill.signal, ran.told())) }
+    if is_ended { Ok(()) } else { Err(format!("need the end by {}: {}", kill.signal, ran.reported())) }
 }

@@ -19,7 +19,7 @@ pub(crate) fn marked(mark: &str) -> Vec<i32> {
     numbers.filter(has_mark).collect()
 }
 
-/// Waits until nothing is left; what is left is told, and ended.
+/// Waits until nothing is left; what is left is reported, and ended.
 pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -28,9 +28,9 @@ pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String>
             return Ok(());
         }
         if start.elapsed() > TIME_TO_GO {
-            let told = format!("left running: {}", described(&left));
+            let reported = format!("left running: {}", described(&left));
             kill(&left);
-            return Err(told);
+            return Err(reported);
         }
         std::thread::sleep(Duration::from_millis(5));
     }

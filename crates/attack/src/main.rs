@@ -35,7 +35,7 @@ const AT_ONCE: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Of {
-    /// Each verb ended by each signal, at moments that nobody chose
+    /// Each verb ended by each signal, at random moments
     Kills,
     /// System calls that fail
     Injections,

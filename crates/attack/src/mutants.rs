@@ -68,14 +68,14 @@ fn read(place: &Place, format: &Format, words: &[String], at: Option<&str>) -> R
     judge::is_orderly(&ran)?;
     judge::is_explained(&ran)?;
     if !ran.code().is_some_and(|code| format.codes.contains(&code)) {
-        return Err(format!("need one of the exit codes {:?}: {}", format.codes, ran.told()));
+        return Err(format!("need one of the exit codes {:?}: {}", format.codes, ran.reported()));
     }
-    is_fit_to_show(&ran).map_err(|why| format!("{why}: {}", ran.told()))?;
+    is_fit_to_show(&ran).map_err(|why| format!("{why}: {}", ran.reported()))?;
     let confined = format.confined.iter().find(|confined| at.is_some_and(|at| at.starts_with(&confined.of)));
     confined.map_or(Ok(()), |confined| {
         let whole = run(place, words, "{scratch}/sample");
         difference::is_confined(&whole.stdout, &ran.stdout, &confined.to)
-            .map_err(|why| format!("{} is another one, and {why}: {}", at.unwrap_or_default(), ran.told()))
+            .map_err(|why| format!("{} is another one, and {why}: {}", at.unwrap_or_default(), ran.reported()))
     })
 }
 

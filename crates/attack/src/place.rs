@@ -33,8 +33,8 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(program: &Path) -> Result<Place, String> {
-        let told = |error: std::io::Error| format!("failed to prepare a place: {error}");
-        let folder = tempfile::Builder::new().prefix("attack-").tempdir().map_err(told)?;
+        let reported = |error: std::io::Error| format!("failed to prepare a place: {error}");
+        let folder = tempfile::Builder::new().prefix("attack-").tempdir().map_err(reported)?;
         // It does not outlive the thread that made this.
         let bystander = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "perl", "-e", BYSTANDER])
@@ -43,8 +43,8 @@ impl Place {
             .spawn()
             .map_err(|error| format!("failed to start setpriv: {error}, need util-linux; install it"))?;
         let place = Place { folder, program: program.to_owned(), bystander, wholes: RefCell::default() };
-        open_to_all(place.folder()).map_err(told)?;
-        fs::create_dir(place.path("in")).map_err(told)?;
+        open_to_all(place.folder()).map_err(reported)?;
+        fs::create_dir(place.path("in")).map_err(reported)?;
         place.clear();
         sample::fill(&place)?;
         Ok(place)
@@ -62,7 +62,7 @@ impl Place {
         self.path("made").join(name)
     }
 
-    /// Processes of this place, whoever started them.
+    /// Processes of this place, however started.
     pub(crate) fn processes(&self) -> Vec<i32> {
         marked(&format!("{MARK}={}", self.folder().display()))
     }

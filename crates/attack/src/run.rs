@@ -147,7 +147,7 @@ impl Ran {
     }
 
     /// What happened, in one line.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn reported(&self) -> String {
         let end = self.status.map_or_else(|| self.hang.clone(), |status| status.to_string());
         let said: Vec<&str> = self.stderr.lines().rev().take(4).collect();
         let said: Vec<&str> = said.into_iter().rev().collect();

@@ -44,7 +44,7 @@ fn make(place: &Place, words: &[&str]) -> Result<(), String> {
     let ran = Run::of(place, &words).whole();
     match ran.code() {
         Some(0) => Ok(()),
-        _ => Err(format!("failed to prepare inputs: {}", ran.told())),
+        _ => Err(format!("failed to prepare inputs: {}", ran.reported())),
     }
 }
 
@@ -53,9 +53,9 @@ fn write(place: &Place, name: &str, bytes: &[u8]) -> Result<(), String> {
 }
 
 fn unpacked(sample: &str) -> Result<Vec<u8>, String> {
-    let told = |error: std::io::Error| format!("{sample}: {error}");
-    let (file, mut text) = (File::open(repository().join(sample)).map_err(told)?, Vec::new());
-    GzDecoder::new(file).read_to_end(&mut text).map_err(told)?;
+    let reported = |error: std::io::Error| format!("{sample}: {error}");
+    let (file, mut text) = (File::open(repository().join(sample)).map_err(reported)?, Vec::new());
+    GzDecoder::new(file).read_to_end(&mut text).map_err(reported)?;
     Ok(text)
 }
 

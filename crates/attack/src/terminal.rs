@@ -59,7 +59,7 @@ impl Terminal {
     }
 }
 
-/// Until nobody has it open any more.
+/// Until no process has it open.
 fn read(mut master: File) -> String {
     let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = master.read(&mut piece) {

@@ -132,7 +132,7 @@ fn check(place: &Place, path: &Path, made: Made, found: &[u8], whole: Option<&[u
     }
 }
 
-/// All that is there can be read, or all but a last piece, which is damage where it is a trace, and what is whole is told.
+/// All that is there can be read, or all but a last piece, which is damage where it is a trace, and what is whole is reported.
 fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());
@@ -141,7 +141,7 @@ fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     match ran.code() {
         Some(0 | 3) => Ok(()),
         _ if is_cut => Ok(()),
-        _ => Err(format!("{} cannot be read: {}", path.display(), ran.told())),
+        _ => Err(format!("{} cannot be read: {}", path.display(), ran.reported())),
     }
 }
 

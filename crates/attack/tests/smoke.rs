@@ -1,4 +1,4 @@
-//! A second of each kind of attack; and programs that do not withstand it, which it must tell.
+//! A second of each kind of attack; and programs that do not withstand it, which it must report.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -73,7 +73,7 @@ fn spoilt(folder: &Path, program: &Path, report: &str) -> PathBuf {
     path
 }
 
-fn is_told(words: &[&str], report: &str, why: &str) {
+fn is_reported(words: &[&str], report: &str, why: &str) {
     let Some(program) = program() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let output = attack(&spoilt(folder.path(), &program, report), words);
@@ -84,20 +84,20 @@ fn is_told(words: &[&str], report: &str, why: &str) {
 }
 
 #[test]
-fn a_program_that_panics_is_told() {
+fn a_program_that_panics_is_reported() {
     let report = "echo \"thread 'main' panicked at src/main.rs:1:1:\" >&2; exit 101";
-    is_told(&["--trial", "mutants/observation/number/1"], report, "panicked at");
+    is_reported(&["--trial", "mutants/observation/number/1"], report, "panicked at");
 }
 
 #[test]
-fn a_program_whose_results_are_there_before_they_are_whole_is_told() {
+fn a_program_whose_results_appear_before_they_are_whole_is_reported() {
     // report FILE --out FILE
     let report = "printf half > \"$4\"; sleep 1; echo ' and half' >> \"$4\"; exit 0";
-    is_told(&["--trial", "kills/report/KILL/500000us"], report, "half a result of 4 bytes");
+    is_reported(&["--trial", "kills/report/KILL/500000us"], report, "half a result of 4 bytes");
 }
 
 #[test]
-fn a_program_that_succeeds_without_a_result_is_told() {
+fn a_program_that_succeeds_without_a_result_is_reported() {
     let report = "[ \"$TERM\" = dumb ] || echo result > \"$4\"; exit 0";
-    is_told(&["--trial", "environments/terminal-dumb/report"], report, "it succeeded, and there is no table.txt");
+    is_reported(&["--trial", "environments/terminal-dumb/report"], report, "it succeeded, and there is no table.txt");
 }

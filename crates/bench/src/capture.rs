@@ -68,7 +68,7 @@ fn round(program: &Program, gzip: &[&str], trace: &Path) -> Result<Round, String
     Ok(Round { native, none, ours, alone })
 }
 
-/// What is left where nobody reads what the tool writes: the least that a capture with this tool can take.
+/// What remains if the tool's output is not read: the least that a capture with this tool can take.
 fn tool_alone(rounds: &[Round]) -> Row {
     let what =
         "gzip under the tool alone, nothing read or written, over gzip alone and over valgrind --tool=none".to_owned();

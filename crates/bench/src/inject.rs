@@ -12,7 +12,7 @@ use crate::row::Row;
 /// First of the words that ask this program for a chase: then its bytes and steps.
 pub(crate) const ARGUMENT: &str = "--chase";
 
-/// Runs in which nobody is preempted; one in ten may call a cost by chance at 90 %.
+/// Runs without preemptions; one in ten may find a cost by chance at 90 %.
 const TRIALS: usize = 100;
 
 /// Sizes with some 100 ms of steps, and what the other task touches. 32 KiB is the first level of most: a chase that fills a level to its
@@ -129,7 +129,7 @@ fn direct(program: &Program) -> Row {
     }
 }
 
-/// What a whole preemption takes: as `measure` tells it.
+/// What a whole preemption takes, by `measure`.
 fn switches(measured: &Value) -> Option<f64> {
     number(measured, "results.0.direct_ns.estimate")
 }
@@ -167,7 +167,7 @@ fn reload(program: &Program, (bytes, size, steps): (&str, &str, &str)) -> Row {
     }
 }
 
-/// How often a cost is called where nobody is preempted.
+/// How often a cost is found without preemptions.
 fn without_difference(program: &Program) -> Row {
     let what = format!("{TRIALS} runs in which neither copy is preempted: costs called");
     let called: Vec<bool> = (0..TRIALS)

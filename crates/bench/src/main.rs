@@ -67,9 +67,9 @@ enum Part {
     Compare,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,
-    /// What `observe` adds to a switch, beside perf; whether the cost that it tells is true (4 minutes)
+    /// What `observe` adds to a switch, beside perf; whether the cost that it reports is true (4 minutes)
     Observe,
-    /// Whether the range that `observe` tells holds what switches of known pairs are seen to cost (2 minutes)
+    /// Whether the range that `observe` reports holds what switches of known pairs are seen to cost (2 minutes)
     Range,
     /// The same of redis, nginx and PostgreSQL under load (2 minutes)
     RangeOfServices,

@@ -27,7 +27,7 @@ impl Neighbour {
         Neighbour::begin(|| ())
     }
 
-    /// On this CPU alone, whoever else is there.
+    /// On this CPU alone, whatever else runs.
     pub(crate) fn start_on(cpu: CpuId) -> Neighbour {
         Neighbour::begin(move || pin(&[cpu]))
     }

@@ -1,4 +1,4 @@
-//! What observing costs, and whether the cost that it tells is true.
+//! What observing costs, and whether the cost that it reports is true.
 
 use std::path::Path;
 use std::process::Command;
@@ -43,7 +43,7 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
 /// What it is, the words before its command, and how many nanoseconds it may add to a switch.
 type Watcher = (&'static str, &'static [&'static str], Option<f64>);
 
-/// Who watches a ping-pong over a pipe; `{}` is a file that nobody needs.
+/// The observers of a ping-pong over a pipe; `{}` is an unused file.
 const WATCHERS: [Watcher; 6] = [
     ("observe", &["{switchcost}", "observe", "--no-calibration", "--record", "{}", "--"], Some(300.0)),
     (
@@ -113,28 +113,28 @@ fn trip_ns(watcher: &[&str], binary: &str, scratch: &Path) -> Option<f64> {
 
 // --- Whether it is true ---
 
-/// A workload of which the cost of its switches is known, and what was told of it; in nanoseconds of all its switches.
+/// A workload of which the cost of its switches is known, and what was reported of it; in nanoseconds of all its switches.
 struct Known {
     kib: usize,
     cost: Spread,
-    told: Option<(f64, f64, f64)>,
+    reported: Option<(f64, f64, f64)>,
     switches: f64,
 }
 
 impl Known {
     fn is_inside(&self) -> bool {
-        self.told.is_some_and(|(low, _, high)| (low..=high).contains(&self.cost.median))
+        self.reported.is_some_and(|(low, _, high)| (low..=high).contains(&self.cost.median))
     }
 
     fn is_near(&self) -> bool {
-        self.told.is_some_and(|(_, likely, _)| (likely / self.cost.median - 1.0).abs() <= 0.25)
+        self.reported.is_some_and(|(_, likely, _)| (likely / self.cost.median - 1.0).abs() <= 0.25)
     }
 }
 
 fn truth(program: &Program) -> Vec<Row> {
     let (inside, near) = (
-        "cost told of ping-pongs with arrays of 0 to 4 MiB holds the CPU time that they take above the same work without switches",
-        "the same: what is told as likely, against it",
+        "cost reported of ping-pongs with arrays of 0 to 4 MiB holds the CPU time that they take above the same work without switches",
+        "the same: what is reported as likely, against it",
     );
     let command = "observe -- ping-pong, each beside itself and beside the same work alone, 7 times in turn".to_owned();
     // Measured as users have it: once, before anything is observed.
@@ -147,7 +147,7 @@ fn truth(program: &Program) -> Vec<Row> {
         Err(why) => return vec![Row::failed(inside, ">= 9 of 10", why, command)],
     };
     let count = |is: fn(&Known) -> bool| known.iter().filter(|known| is(known)).count();
-    let list = known.iter().map(told).collect::<Vec<_>>().join("; ");
+    let list = known.iter().map(reported).collect::<Vec<_>>().join("; ");
     let (held, hit) = (count(Known::is_inside), count(Known::is_near));
     let row = |what: &str, must_reach: &str, count: usize, least: usize, list: &str| Row {
         what: what.to_owned(),
@@ -159,14 +159,20 @@ fn truth(program: &Program) -> Vec<Row> {
     vec![row(inside, ">= 9 of 10", held, 9, &format!(": {list}")), row(near, "within 25 % in >= 7 of 10", hit, 7, "")]
 }
 
-/// `64 KiB: 2.31 us a switch (2.10 to 2.52), told 2.20 (1.71 to 4.80)`.
-fn told(known: &Known) -> String {
+/// `64 KiB: 2.31 us a switch (2.10 to 2.52), reported 2.20 (1.71 to 4.80)`.
+fn reported(known: &Known) -> String {
     let each = |ns: f64| ns / known.switches / 1000.0;
-    let told = known.told.map_or("nothing".to_owned(), |(low, likely, high)| {
+    let reported = known.reported.map_or("nothing".to_owned(), |(low, likely, high)| {
         format!("{:.2} ({:.2} to {:.2})", each(likely), each(low), each(high))
     });
     let Spread { low, median, high } = known.cost;
-    format!("{} KiB: {:.2} us a switch ({:.2} to {:.2}), told {told}", known.kib, each(median), each(low), each(high))
+    format!(
+        "{} KiB: {:.2} us a switch ({:.2} to {:.2}), reported {reported}",
+        known.kib,
+        each(median),
+        each(low),
+        each(high)
+    )
 }
 
 fn known(program: &Program, kib: usize) -> Result<Known, String> {
@@ -175,7 +181,7 @@ fn known(program: &Program, kib: usize) -> Result<Known, String> {
     let rounds = (SECONDS * 1e9 / (bytes as f64 / 8.0 / 2.0 + 5_000.0) / 2.0) as usize;
     let work = Work { order: Order::Sequential, bytes, rounds, walks: 1 };
     let workload = |role| ping_pong::command(CPU, role, work).map_err(|error| error.to_string());
-    let (mut costs, mut told, mut switches) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut costs, mut reported, mut switches) = (Vec::new(), Vec::new(), Vec::new());
     let cpu = |role| Ok::<f64, String>(run(workload(role)?, None)?.cpu.as_nanos() as f64);
     for each in 0..RUNS {
         let (alone, pair) = if each % 2 == 0 {
@@ -189,16 +195,16 @@ fn known(program: &Program, kib: usize) -> Result<Known, String> {
         let observed = observed(program, &workload("pair")?)?;
         let of = |path: &str| number(&observed, path);
         switches.extend(of("all.switches"));
-        told.extend(of("all.cost_ns.low").zip(of("all.cost_ns.likely")).zip(of("all.cost_ns.high")));
+        reported.extend(of("all.cost_ns.low").zip(of("all.cost_ns.likely")).zip(of("all.cost_ns.high")));
     }
     let median =
         |figures: &[f64]| Spread::of(figures).map(|spread| spread.median).ok_or("nothing was counted".to_owned());
-    let part = |of: fn(&((f64, f64), f64)) -> f64| median(&told.iter().map(of).collect::<Vec<_>>()).ok();
+    let part = |of: fn(&((f64, f64), f64)) -> f64| median(&reported.iter().map(of).collect::<Vec<_>>()).ok();
     let ends = part(|((low, _), _)| *low).zip(part(|((_, likely), _)| *likely)).zip(part(|(_, high)| *high));
     Ok(Known {
         kib,
         cost: Spread::of(&costs).ok_or("nothing ran".to_owned())?,
-        told: ends.map(|((low, likely), high)| (low, likely, high)),
+        reported: ends.map(|((low, likely), high)| (low, likely, high)),
         switches: median(&switches)?,
     })
 }

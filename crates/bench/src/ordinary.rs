@@ -31,7 +31,7 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
     {
         let _neighbour = Neighbour::start_on(bench.cpu);
         rows.extend([("SCHED_OTHER", OTHER), ("SCHED_BATCH", BATCH)].map(|(name, policy)| {
-            row(&format!("{name}, somebody in bursts on the same CPU"), 0.05, &bench.both(policy))
+            row(&format!("{name}, another task in bursts on the same CPU"), 0.05, &bench.both(policy))
         }));
     }
     let deep = Groups::make().map(|_groups| bench.both(OTHER)).unwrap_or_default();

@@ -33,11 +33,11 @@ const STOPWATCH: &str = r#"<script>(async () => {
   samples.scrollIntoView();
   await until(() => drawn(samples));
   await frame();
-  const told = document.createElement("pre");
-  told.id = "stopwatch";
+  const reported = document.createElement("pre");
+  reported.id = "stopwatch";
   const points = samples.data.reduce((sum, trace) => sum + trace.x.length, 0);
-  told.textContent = JSON.stringify({ opened, scrolled: performance.now() - opened, points });
-  document.body.replaceChildren(told);
+  reported.textContent = JSON.stringify({ opened, scrolled: performance.now() - opened, points });
+  document.body.replaceChildren(reported);
   hold.contentDocument.close();
 })();</script></body>"#;
 
@@ -66,8 +66,10 @@ fn rounds(program: &Program, full: &Path) -> Result<(Spread, Spread), String> {
     let html = fs::read_to_string(&page).map_err(|error| error.to_string())?;
     let (before, after) = html.rsplit_once("</body>").ok_or("found a page without an end")?;
     fs::write(&page, [before, STOPWATCH, after].concat()).map_err(|error| error.to_string())?;
-    let told = (0..ROUNDS).map(|_| look(&page)).collect::<Result<Vec<[f64; 2]>, String>>()?;
-    let of = |place: usize| Spread::of(&told.iter().map(|told| told[place]).collect::<Vec<_>>()).ok_or("no round");
+    let reported = (0..ROUNDS).map(|_| look(&page)).collect::<Result<Vec<[f64; 2]>, String>>()?;
+    let of = |place: usize| {
+        Spread::of(&reported.iter().map(|reported| reported[place]).collect::<Vec<_>>()).ok_or("no round")
+    };
     Ok((of(0)?, of(1)?))
 }
 
@@ -111,9 +113,10 @@ fn look(page: &Path) -> Result<[f64; 2], String> {
     let own = tempfile::tempdir().map_err(|error| error.to_string())?;
     let opened = browser.open(page, &["--window-size=1200,900", "--dump-dom"], own.path());
     let dom = opened.map_err(|error| format!("{}: {error}", browser.path().display()))?.elements;
-    let told = dom.split_once("<pre id=\"stopwatch\">").and_then(|(_, rest)| rest.split_once("</pre>"));
-    let told: Value = told.and_then(|(told, _)| serde_json::from_str(told).ok()).ok_or("the page told nothing")?;
-    let of = |name: &str| told[name].as_f64().ok_or(format!("the page told no {name}"));
+    let reported = dom.split_once("<pre id=\"stopwatch\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+    let reported: Value =
+        reported.and_then(|(reported, _)| serde_json::from_str(reported).ok()).ok_or("the page reported nothing")?;
+    let of = |name: &str| reported[name].as_f64().ok_or(format!("the page reported no {name}"));
     if of("points")? < SAMPLES as f64 * 0.8 {
         return Err(format!("found {} points drawn, need some {SAMPLES}", of("points")?));
     }

@@ -96,10 +96,12 @@ fn half_width(program: &Program, mib: u64, budget: &str, limit: f64, is_loud: bo
     }
 }
 
-/// A switch that is made up, and one that is a hundredth longer: whether what each run of a second tells by itself keeps them apart.
+/// A switch that is made up, and one that is a hundredth longer: whether each run of a second by itself keeps them apart.
 fn small_change(program: &Program, is_loud: bool) -> Row {
-    let what =
-        format!("made-up switches of 2000 and 2020 ns, {}: of {TRIALS} trials of 1 s each, told apart", place(is_loud));
+    let what = format!(
+        "made-up switches of 2000 and 2020 ns, {}: of {TRIALS} trials of 1 s each, distinguished",
+        place(is_loud)
+    );
     let arguments = |length: &str| {
         [
             "measure",

@@ -1,4 +1,4 @@
-//! Whether what `observe` tells of a cost holds in whatever order a program touches its memory.
+//! Whether the cost that `observe` reports holds in whatever order a program touches its memory.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const RUNS: usize = 5;
 /// About so long takes each.
 const SECONDS: f64 = 0.2;
 
-/// So many of the cases have to lie in what is told.
+/// This many of the cases must lie in the reported range.
 const LEAST: usize = 17;
 
 /// What is likely supposes one of the orders: it is within this factor where it is near.
@@ -62,12 +62,12 @@ impl Case {
         (1.0 / FACTOR..=FACTOR).contains(&(self.likely / self.cost.median))
     }
 
-    /// `chase, 1024 KiB: 71.20 us a switch (70.10 to 72.30), told 3.10 (2.00 to 140.00)`.
+    /// `chase, 1024 KiB: 71.20 us a switch (70.10 to 72.30), reported 3.10 (2.00 to 140.00)`.
     fn text(&self) -> String {
         let us = |ns: f64| format!("{:.2}", ns / 1000.0);
         let Spread { low, median, high } = self.cost;
         format!(
-            "{}{}, {} KiB: {} us a switch ({} to {}), told {} ({} to {})",
+            "{}{}, {} KiB: {} us a switch ({} to {}), reported {} ({} to {})",
             if self.is_inside() { "" } else { "OUTSIDE: " },
             self.order.name(),
             self.kib,
@@ -82,7 +82,7 @@ impl Case {
 }
 
 pub(crate) fn all(program: &Program) -> Vec<Row> {
-    let inside = "cost told of pairs that touch 0 to 16 MiB in four orders between switches holds the CPU time that they take above \
+    let inside = "cost reported of pairs that touch 0 to 16 MiB in four orders between switches holds the CPU time that they take above \
                   the same work without switches";
     let must_reach = format!(">= {LEAST} of {}", CASES.len());
     let command =
@@ -104,7 +104,7 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
             command: command.clone(),
         },
         Row {
-            what: format!("the same: what is told as likely, within a factor of {FACTOR}"),
+            what: format!("the same: what is reported as likely, within a factor of {FACTOR}"),
             must_reach: "-".to_owned(),
             measured: format!("{near} of {}", cases.len()),
             is_met: None,
@@ -118,7 +118,7 @@ fn case(program: &Program, order: Order, kib: usize) -> Result<Case, String> {
     let rounds = (SECONDS * 1e9 / (order.walk_ns(bytes) + 5_000.0) / 2.0).max(4.0) as usize;
     let work = Work { order, bytes, rounds, walks: 1 };
     let workload = |role| ping_pong::command(CPU, role, work).map_err(|error| error.to_string());
-    let (mut costs, mut told) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
+    let (mut costs, mut reported) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
     for run in 0..RUNS {
         // Each is first in every other round.
         let roles = if run % 2 == 0 { ["alone", "pair"] } else { ["pair", "alone"] };
@@ -127,10 +127,10 @@ fn case(program: &Program, order: Order, kib: usize) -> Result<Case, String> {
         // Of all its switches, of which those of its start are a few.
         let switches = (2 * rounds) as f64;
         costs.push(more / switches);
-        let ends = ends(&observed(program, &workload("pair")?)?).ok_or("no cost was told".to_owned())?;
-        told.iter_mut().zip(ends).for_each(|(told, end)| told.push(end / switches));
+        let ends = ends(&observed(program, &workload("pair")?)?).ok_or("no cost was reported".to_owned())?;
+        reported.iter_mut().zip(ends).for_each(|(reported, end)| reported.push(end / switches));
     }
-    let [low, likely, high] = told.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
+    let [low, likely, high] = reported.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
     Ok(Case { order, kib, cost: Spread::of(&costs).ok_or("nothing ran".to_owned())?, low, likely, high })
 }
 

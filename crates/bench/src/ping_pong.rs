@@ -92,7 +92,7 @@ fn hand(work: Work, array: &mut [u64], from: &mut impl Read, to: &mut impl Write
             own_reader.read_exact(&mut byte)?;
         }
         work.order.walk(array);
-        // The last byte finds nobody in the end.
+        // The last byte has no reader.
         if let Err(error) = to.write_all(&byte)
             && error.kind() != io::ErrorKind::BrokenPipe
         {

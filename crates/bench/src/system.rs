@@ -30,7 +30,7 @@ const LEAST_RATE: f64 = 300.0;
 const MOST_BYTES: f64 = 0.25;
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// QEMU as the program starts it, without the plugin, and what the guest would have told that.
+/// QEMU as the program starts it, without the plugin, and what the guest would have passed to it.
 const WITHOUT_PLUGIN: &str = r#"[ "$1" = --version ] && exec "$qemu" "$1"
 arguments=()
 while [ $# -gt 0 ]; do

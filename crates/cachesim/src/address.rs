@@ -8,7 +8,7 @@ pub(crate) const fn sign_extended(address: u64) -> u64 {
     (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
 }
 
-/// Number of the kernel's half of all address spaces where processes are told apart; no process has it.
+/// Number of the kernel's half of all address spaces where processes are distinguished; no process has it.
 pub(crate) const KERNEL: u32 = u32::MAX;
 
 /// Whose an address is: the upper half of all address spaces is one and the same, the kernel's

@@ -2,7 +2,7 @@
 //! a line, the system call, and all of the kernel by batches of switches.
 //!
 //! What comes in: events of a machine. What goes out: the parts of a result that say why. Each file here is a listener that answers
-//! one question, whatever the others do; another one is a file here, and a place in [`Books`].
+//! one question, whatever the others do; another one is a file here, and a place in [`Attribution`].
 
 mod by_place;
 mod calls;
@@ -25,7 +25,7 @@ pub use places::{Names, Object};
 use working_sets::WorkingSets;
 
 /// Everything that is asked of a design that is simulated in full.
-pub(crate) type Books = (((Origins, MissDifferences), (WorkingSets, Evictions)), (KernelUse, ByPlace));
+pub(crate) type Attribution = (((Origins, MissDifferences), (WorkingSets, Evictions)), (KernelUse, ByPlace));
 
 /// Of an owner in a list: the kernel, then the processes.
 #[inline]

@@ -1,4 +1,4 @@
-//! Physical addresses: as the trace tells them, or made up (`docs/method/simulation.md`, "Addresses").
+//! Physical addresses: as the trace has them, or made up (`docs/method/simulation.md`, "Addresses").
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use simulation_result::PhysicalPages;
 use crate::address::{KERNEL, VIRTUAL_MASK, owner, sign_extended};
 use crate::mappings::Mappings;
 
-/// Sizes of pages that a trace may tell.
+/// Sizes of pages that a trace may have.
 const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
 /// Translations kept at hand.
 const CACHED: usize = 256;
@@ -87,7 +87,7 @@ pub(crate) struct Frames {
     holders: HashMap<u32, u32>,
     cached: Vec<CachedTranslation>,
     shared: SharedPages,
-    /// Whether a page has got another frame since somebody asked.
+    /// Whether a page has got another frame since the last query.
     has_moved: bool,
 }
 
@@ -130,7 +130,7 @@ impl Frames {
         physical
     }
 
-    /// Whether a cached translation is told apart from those of all other processes.
+    /// Whether a cached translation is distinguished from those of all other processes.
     #[inline]
     fn is_exact(&self, process: u32) -> bool {
         process < 1 << 26
@@ -181,7 +181,7 @@ impl Frames {
         frame
     }
 
-    /// The frame of a page of the kernel that is looked up for the first time, by whomever: all others find it there.
+    /// The frame of a page of the kernel that is looked up for the first time, by any process: all others find it there.
     fn first_of_kernel(&mut self) -> u32 {
         let frame = self.take_next();
         self.share(frame);
@@ -205,7 +205,7 @@ impl Frames {
         frame
     }
 
-    /// The frame for a store: another one where somebody else has it, too.
+    /// The frame for a store: another one if another process has it, too.
     fn own(&mut self, process: u32, page: u64, frame: u32) -> u32 {
         if !self.holders.contains_key(&frame) {
             return frame;
@@ -231,12 +231,12 @@ impl Frames {
         self.cached.fill(CachedTranslation::default());
     }
 
-    /// A mark tells where a page is.
+    /// A mark says where a page is.
     pub(crate) fn record(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
         self.marks += 1;
-        // Which other address spaces were told of it would have to be remembered for ever.
+        // Which other address spaces have it would have to be remembered for ever.
         self.shared.add_all();
         let recorded = Recorded { physical: physical >> bits << bits, order: self.marks };
         let address = sign_extended(virtual_address);
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(frames.translate(3, kernel, false, &mappings), first, "it outlives those who entered it");
         assert!(frames.may_be_shared(first));
         frames.record(4, kernel, 0x7000, 4096);
-        assert_eq!(frames.translate(5, kernel, false, &mappings), 0x7040, "who is told of it tells for all");
+        assert_eq!(frames.translate(5, kernel, false, &mappings), 0x7040, "a mark of one process holds for all");
         assert_eq!(frames.counts(), PhysicalPages { recorded: 1, assigned: 3 });
     }
 }

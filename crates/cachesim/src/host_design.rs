@@ -1,7 +1,7 @@
-//! A design of the machine that the program runs on, from the facts that it tells about itself.
+//! A design of the machine that the program runs on, from the facts that it reports about itself.
 //!
-//! Sizes are the machine's own. It tells no latencies, no policies and no ways of its TLBs: those are assumed, and the
-//! design's `source` says so.
+//! Sizes are the machine's own. It reports no latencies, policies and ways of its TLBs: those are assumed, and the design's `source` says
+//! so.
 
 use design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
@@ -22,28 +22,28 @@ const LATER_TLB_WAYS: u32 = 8;
 /// Why no design could be made of this machine. Reads well behind "failed to make the design of this machine: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostDesignError {
-    /// It tells no caches.
+    /// It reports no caches.
     #[error(
-        "found no caches in what this machine tells, need their sizes, lines and ways; write a design file \
+        "found no caches in what this machine reports, need their sizes, lines and ways; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
     )]
     NoCaches,
-    /// It does not tell what one is: without it another would be in its place.
+    /// It does not report what one is: without it another would be in its place.
     #[error(
         "{0}: need the level, type, size and line of each cache, or the design would be of another machine; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
     )]
     Untold(String),
-    /// It tells not enough of one.
+    /// It does not describe one completely.
     #[error(
-        "{name}: ways: found none in what this machine tells, need the associativity; write a design file \
+        "{name}: ways: found none in what this machine reports, need the associativity; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
     )]
     NoWays {
         /// The cache.
         name: String,
     },
-    /// What it tells makes no machine.
+    /// What it reports is no possible machine.
     #[error("what this machine reports is not enough for a design: {0}")]
     Unrealisable(#[from] UnrealisableDesign),
 }
@@ -53,8 +53,8 @@ pub enum HostDesignError {
 /// # Errors
 /// A fact that is missing and must not be guessed, or facts that contradict each other.
 pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
-    if let Some(untold) = host.untold_caches.first() {
-        return Err(HostDesignError::Untold(untold.clone()));
+    if let Some(undescribed) = host.undescribed_caches.first() {
+        return Err(HostDesignError::Untold(undescribed.clone()));
     }
     if host.caches.is_empty() {
         return Err(HostDesignError::NoCaches);
@@ -85,7 +85,7 @@ fn cycle_ns([sustained, highest]: [u64; 2]) -> [f64; 2] {
 /// Whether cycles have a time, and from where.
 fn clock(core_khz: Option<[u64; 2]>) -> String {
     match core_khz {
-        None => "No time of a cycle: this machine does not tell the rate of its cores.".to_owned(),
+        None => "No time of a cycle: this machine does not report the rate of its cores.".to_owned(),
         Some([sustained, highest]) if sustained == highest => format!("Cores of {}.", gigahertz(highest)),
         Some([sustained, highest]) => format!("Cores of {} to {}.", gigahertz(sustained), gigahertz(highest)),
     }
@@ -106,7 +106,7 @@ fn source(host: &HostManifest) -> String {
         Fact::Unknown { unknown } => format!("Assumed: TLBs kept on a switch ({unknown})."),
     };
     format!(
-        "Sizes, lines and ways of caches as this machine tells them. {} {tlbs} {ids}\nAssumed: cycles of {} for levels 2, 3 \
+        "Sizes, lines and ways of caches as this machine reports them. {} {tlbs} {ids}\nAssumed: cycles of {} for levels 2, 3 \
          and later ones; {MEMORY_CYCLES} more for memory; TLBs of the first level fully associative, later ones of \
          {LATER_TLB_WAYS} ways in {LATER_TLB_CYCLES} cycles; page walk of {WALK_CYCLES} cycles; LRU; write-back; neither \
          inclusive nor exclusive; no prefetch; the other CPUs leave shared caches to this one.",

@@ -56,7 +56,7 @@ const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;
 const READ: usize = FIRST_TOUCHES + 1;
 
-/// One design and everything that it remembers, and who is told.
+/// One design and everything that it remembers, and who is notified.
 #[derive(Debug)]
 pub(crate) struct Machine<L> {
     design: Design,
@@ -137,14 +137,14 @@ impl<L: Listener> Machine<L> {
         self.plan.skips_repeats = false;
     }
 
-    /// How many address spaces its tags tell apart.
+    /// How many address spaces its tags distinguish.
     pub(crate) fn most_processes(&self) -> u64 {
         self.plan.most_processes
     }
 
     /// A `Switch` mark, to whatever task.
     pub(crate) fn empty_flushed_view(&mut self) {
-        let context = RunContext::of_nobody();
+        let context = RunContext::without_task();
         let mut hierarchies = self.state.hierarchies(&self.plan, &context);
         (0..self.plan.levels.len()).for_each(|at| hierarchies.flush(FLUSHED, at));
     }
@@ -156,7 +156,7 @@ impl<L: Listener> Machine<L> {
             self.state.listener.switched_out(self.state.requester);
         }
         self.state.requester = self.state.requester.next(NOBODY);
-        let context = RunContext::of_nobody();
+        let context = RunContext::without_task();
         let mut hierarchies = self.state.hierarchies(&self.plan, &context);
         for at in (0..self.plan.levels.len()).filter(|&at| self.plan.levels[at].is_flushed_on_switch) {
             hierarchies.flush(SHARED, at);
@@ -273,7 +273,7 @@ static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
 impl RunContext<'_> {
     /// Where no program looks anything up.
-    fn of_nobody() -> RunContext<'static> {
+    fn without_task() -> RunContext<'static> {
         RunContext { process: NOBODY, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct ProcessTable {
 }
 
 impl ProcessTable {
-    /// The running process; process 0 where nobody was switched to.
+    /// The running process; process 0 before the first switch.
     pub(crate) fn running(&mut self) -> u32 {
         match self.running {
             Some(running) => running,
@@ -66,7 +66,7 @@ impl ProcessTable {
         }
     }
 
-    /// Whether anybody has run.
+    /// Whether any task has run.
     pub(crate) fn has_begun(&self) -> bool {
         self.segment.is_some()
     }
@@ -167,7 +167,7 @@ impl ProcessTable {
         (end, is_other)
     }
 
-    /// The segment that runs; before the first switch, one that nobody began.
+    /// The segment that runs; before the first switch, one without a beginning.
     pub(crate) fn segment(&mut self) -> &mut Segment {
         self.running();
         if self.segment.is_none() {

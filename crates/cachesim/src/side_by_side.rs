@@ -125,7 +125,7 @@ impl SideBySide {
     /// Simulates the next chunk.
     ///
     /// # Errors
-    /// A chunk that contradicts itself, or more processes than tags tell apart.
+    /// A chunk that contradicts itself, or more processes than tags distinguish.
     pub fn feed(&mut self, chunk: &Chunk) -> Result<(), SimulationError> {
         self.check.chunk(chunk)?;
         take_pieces(chunk, self);

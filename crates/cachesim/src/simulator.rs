@@ -146,7 +146,7 @@ impl Simulator {
     /// threads, those of the last chunks come later, at the end of the trace at the latest.
     ///
     /// # Errors
-    /// A chunk that contradicts itself, or with more processes than can be told apart: no design has seen anything of it, and
+    /// A chunk that contradicts itself, or with more processes than can be distinguished: no design has seen anything of it, and
     /// nothing can be said about what follows it.
     pub fn feed(&mut self, chunk: &mut Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
         self.feed_for(chunk, WHOLE, tuples)

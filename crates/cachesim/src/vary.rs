@@ -4,7 +4,7 @@ mod field;
 
 use design::{Design, UnrealisableDesign};
 
-use field::{Field, Place};
+use field::{Field, Target};
 
 /// More than anyone reads; bounds memory.
 const MOST_DESIGNS: usize = 4096;
@@ -76,7 +76,7 @@ pub enum VaryError {
 struct Axis {
     places: String,
     field: Field,
-    targets: Vec<Place>,
+    targets: Vec<Target>,
     values: Vec<field::Value>,
 }
 
@@ -109,7 +109,7 @@ fn parse(base: &Design, text: &str) -> Result<Axis, VaryError> {
         return Err(form());
     }
     let targets =
-        places.split('+').map(|place| target(base, place.trim(), field)).collect::<Result<Vec<Place>, VaryError>>()?;
+        places.split('+').map(|place| target(base, place.trim(), field)).collect::<Result<Vec<Target>, VaryError>>()?;
     let field = targets
         .iter()
         .map(|target| target.field(field).ok_or_else(|| unknown_field(*target, places, field)))
@@ -119,9 +119,9 @@ fn parse(base: &Design, text: &str) -> Result<Axis, VaryError> {
     Ok(Axis { places: places.replace(' ', ""), field, targets, values })
 }
 
-fn target(base: &Design, place: &str, field: &str) -> Result<Place, VaryError> {
-    let level = base.levels.iter().position(|level| level.name == place).map(Place::Level);
-    let tlb = || base.tlbs.iter().position(|tlb| tlb.name == place).map(Place::Tlb);
+fn target(base: &Design, place: &str, field: &str) -> Result<Target, VaryError> {
+    let level = base.levels.iter().position(|level| level.name == place).map(Target::Level);
+    let tlb = || base.tlbs.iter().position(|tlb| tlb.name == place).map(Target::Tlb);
     level.or_else(tlb).ok_or_else(|| VaryError::UnknownPlace {
         place: place.to_owned(),
         field: field.to_owned(),
@@ -135,7 +135,7 @@ fn names(base: &Design) -> String {
     levels.chain(base.tlbs.iter().map(|tlb| tlb.name.as_str())).collect::<Vec<_>>().join(", ")
 }
 
-fn unknown_field(target: Place, places: &str, field: &str) -> VaryError {
+fn unknown_field(target: Target, places: &str, field: &str) -> VaryError {
     VaryError::UnknownField { place: places.to_owned(), field: field.to_owned(), known: target.known_fields() }
 }
 

@@ -1,17 +1,16 @@
-//! Tasks that run as the kernel lets them, on one CPU: nobody is granted anything. What comes in: buffers, each of one
-//! run of one task, with the time stamp of the run's begin. What goes out: the runs in the order of their stamps, with
-//! the switches between them and their reasons.
+//! Tasks that run as the kernel lets them, on one CPU, without granted turns. What comes in: buffers, each of one run of one task, with the
+//! time stamp of the run's begin. What goes out: the runs in the order of their stamps, with the switches between them and their reasons.
 //!
 //! The consumer does it all, on the caller's thread: it starts the commands, decodes, and looks around for the dead.
 //! Memory is bounded by the buffers: where all are in use, tasks wait. A reason may be known only when the task is back
 //! ([`causes`]); its successor's buffers then wait, unless the kernel says that it sleeps.
 
-mod around;
 mod begin;
 mod causes;
 mod launch;
 mod order;
-mod tenants;
+mod poll;
+mod task_monitor;
 
 use std::collections::HashMap;
 use std::process::ExitStatus;
@@ -26,7 +25,7 @@ use crate::error::{CaptureError, Failure};
 use crate::programs::Programs;
 use crate::protocol::{fault, header};
 use crate::ring::{Full, Ring};
-use tenants::Tenants;
+use task_monitor::TaskMonitor;
 
 /// While nothing rings: how long until the flags and the kernel are looked at again.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -105,7 +104,7 @@ pub(crate) struct AsRun<'a, 'd, T> {
     stop_after_switches: Option<u64>,
     commands: Vec<String>,
     decoder: &'a mut Decoder<'d, T>,
-    tenants: Tenants<'a>,
+    monitor: TaskMonitor<'a>,
     launched: u32,
     launch: Option<Launch>,
     run: Option<Run>,
@@ -113,10 +112,10 @@ pub(crate) struct AsRun<'a, 'd, T> {
     newest: u64,
     /// By slot: whether it was asleep before its present run, or is.
     sleepers: HashMap<u32, bool>,
-    /// Open runs, by their stamps, that nobody waits for.
+    /// Open runs, by their stamps, that nothing waits for.
     suspended: Vec<u64>,
     stuck_since: Option<Instant>,
-    looked_around: Instant,
+    last_poll: Instant,
     account: Account,
     is_over: bool,
     warnings: Vec<String>,
@@ -131,7 +130,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         commands: Vec<String>,
         decoder: &'a mut Decoder<'d, T>,
     ) -> Self {
-        let tenants = Tenants::new(ring, programs.task_files().clone());
+        let monitor = TaskMonitor::new(ring, programs.task_files().clone());
         AsRun {
             ring,
             programs,
@@ -139,7 +138,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             stop_after_switches,
             commands,
             decoder,
-            tenants,
+            monitor,
             launched: 0,
             launch: None,
             run: None,
@@ -147,7 +146,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             sleepers: HashMap::new(),
             suspended: Vec::new(),
             stuck_since: None,
-            looked_around: Instant::now(),
+            last_poll: Instant::now(),
             account: Account::default(),
             is_over: false,
             warnings: Vec::new(),
@@ -198,8 +197,8 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
                 && self.take(&full)?
             {
                 self.stuck_since = None;
-                if self.looked_around.elapsed() > LONGEST_WITHOUT_LOOK {
-                    self.look_around(Instant::now())?;
+                if self.last_poll.elapsed() > LONGEST_WITHOUT_LOOK {
+                    self.poll_tasks(Instant::now())?;
                 }
                 continue;
             }
@@ -277,7 +276,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             }
         }
         for slot in self.decoder.take_ended() {
-            self.tenants.bury(slot);
+            self.monitor.task_exit(slot);
         }
     }
 
@@ -285,14 +284,14 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         self.ring.await_ring(rings, if is_pending { SHORT_PAUSE } else { PATIENCE })?;
         let since = *self.stuck_since.get_or_insert_with(Instant::now);
         if since.elapsed() > PATIENCE || self.ring.rings() == rings {
-            self.look_around(since)?;
+            self.poll_tasks(since)?;
         }
         Ok(())
     }
 
     fn is_finished(&self) -> bool {
         self.launched as usize == self.commands.len()
-            && self.tenants.living().next().is_none()
+            && self.monitor.living().next().is_none()
             && self.ring.full().next().is_none()
     }
 
@@ -320,7 +319,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(())
     }
 
-    /// Takes what is left when nobody runs any more.
+    /// Takes what is left when no task runs any more.
     fn drain(&mut self) -> Result<(), Halt<T::Error>> {
         self.is_over = true;
         while let Some(full) = self.next() {

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_id_that_file_tells() {
+    fn finds_the_id_that_file_reports() {
         let output = std::process::Command::new("file").args(["-L", "/bin/sh"]).output().expect("file runs");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let reported = text.split_once("BuildID[sha1]=").expect("sh has a build ID").1;

@@ -4,12 +4,12 @@ use std::convert::Infallible;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use crate::bell::Bell;
 use crate::decode::{Decoder, Take};
+use crate::end_flags::EndFlags;
 use crate::error::{CaptureError, Failure};
 use crate::ring::Ring;
 
-/// How long the consumer sleeps where nobody wakes it.
+/// How long the consumer sleeps if nothing wakes it.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// So often it naps before it has itself woken: to wake it costs the traced program time, which fills a buffer in about
 /// as long as a nap.
@@ -56,9 +56,9 @@ impl Read for Written {
 }
 
 /// Has buffers read in their order until the controller has finished and all are read.
-pub(crate) fn consume<R: Read>(ring: &Ring, bell: &Bell, reader: &mut R) -> Result<(), Failure<R::Error>> {
+pub(crate) fn consume<R: Read>(ring: &Ring, end_flags: &EndFlags, reader: &mut R) -> Result<(), Failure<R::Error>> {
     for order in 0.. {
-        let Some((index, words)) = await_submitted(ring, bell, order, reader)? else { break };
+        let Some((index, words)) = await_submitted(ring, end_flags, order, reader)? else { break };
         reader.buffer(order, words)?;
         ring.free(index).map_err(CaptureError::from)?;
     }
@@ -68,7 +68,7 @@ pub(crate) fn consume<R: Read>(ring: &Ring, bell: &Bell, reader: &mut R) -> Resu
 /// Buffer number `order`; none where there will be none.
 fn await_submitted<'a>(
     ring: &'a Ring,
-    bell: &Bell,
+    end_flags: &EndFlags,
     order: u64,
     reader: &mut impl Read,
 ) -> Result<Option<(usize, &'a [AtomicU64])>, CaptureError> {
@@ -76,7 +76,7 @@ fn await_submitted<'a>(
     loop {
         let submissions = ring.submissions();
         // Whatever there is was there before the end was reported.
-        let is_last_look = bell.is_finished();
+        let is_last_look = end_flags.is_finished();
         let found = ring.submitted(order);
         if found.is_some() || is_last_look {
             return Ok(found);

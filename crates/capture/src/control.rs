@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use host::supervisor::Report;
 use trace::Cause;
 
-use crate::bell::Bell;
+use crate::end_flags::EndFlags;
 use crate::error::CaptureError;
 use crate::programs::Programs;
 use crate::protocol::{NO_SLOT, head, header, state, tag};
 use crate::ring::Ring;
 use crate::scheduler::{Decision, Scheduler, Seen, Switch};
-use crate::tasks::{News, Tasks};
+use crate::tasks::{TaskEvent, Tasks};
 
 /// How the capture ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 pub(crate) struct Control<'a> {
     pub(crate) ring: &'a Ring,
     pub(crate) programs: Programs,
-    pub(crate) bell: &'a Bell,
+    pub(crate) end_flags: &'a EndFlags,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) quantum_instructions: u64,
     pub(crate) stop_after_switches: Option<u64>,
@@ -86,12 +86,17 @@ impl<E: Into<CaptureError>> From<E> for Halt {
 }
 
 impl<'a> Control<'a> {
-    pub(crate) fn new(ring: &'a Ring, programs: Programs, bell: &'a Bell, stop: &'a AtomicBool) -> Control<'a> {
+    pub(crate) fn new(
+        ring: &'a Ring,
+        programs: Programs,
+        end_flags: &'a EndFlags,
+        stop: &'a AtomicBool,
+    ) -> Control<'a> {
         let tasks = Tasks::new(programs.task_files().clone());
         Control {
             ring,
             programs,
-            bell,
+            end_flags,
             stop,
             quantum_instructions: 0,
             stop_after_switches: None,
@@ -106,7 +111,7 @@ impl<'a> Control<'a> {
     /// Runs all commands to the end. Afterwards no process is left, and the stream is complete.
     pub(crate) fn run(mut self) -> Result<Outcome, CaptureError> {
         let halt = self.drive();
-        if matches!(halt, Err(Halt::Ending(Ending::Interrupted))) && !self.bell.is_aborted() {
+        if matches!(halt, Err(Halt::Ending(Ending::Interrupted))) && !self.end_flags.is_aborted() {
             self.await_end_of_period();
         }
         let is_running = self.is_granted();
@@ -115,8 +120,8 @@ impl<'a> Control<'a> {
         if !is_running {
             self.ring.submit_current();
         }
-        self.bell.finish();
-        self.ring.tell_submission();
+        self.end_flags.finish();
+        self.ring.notify_submission();
         match halt {
             Ok(()) => Ok(self.outcome(Ending::Finished)),
             Err(Halt::Ending(ending)) => Ok(self.outcome(ending)),
@@ -124,7 +129,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Has whoever runs give the CPU up, so that what it has written is not lost.
+    /// Makes the running task give the CPU up, so that what it has written is not lost.
     fn await_end_of_period(&mut self) {
         let Some(slot) = self.scheduler.running() else { return };
         self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
@@ -199,7 +204,7 @@ impl<'a> Control<'a> {
 
     /// Ends the loop where the caller, the consumer or a task wants it.
     fn check(&self) -> Result<(), Halt> {
-        if self.stop.load(SeqCst) || self.bell.is_aborted() {
+        if self.stop.load(SeqCst) || self.end_flags.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
         }
         match self.ring.u32_at(header::FAULT).load(SeqCst) {
@@ -219,7 +224,7 @@ impl<'a> Control<'a> {
         if running.is_some_and(|slot| self.ring.slot(slot).state() == state::GRANTED) {
             return Ok(Decision::Wait { is_idle: true });
         }
-        // The makers first: whoever is born claims its slot before its maker has made it.
+        // The makers first: a new task claims its slot before its maker has made it.
         let is_any_making = self.tasks.is_any_making(self.ring);
         self.tasks.discover(self.ring);
         if is_any_making || self.tasks.is_any_claiming(self.ring) {
@@ -241,7 +246,7 @@ impl<'a> Control<'a> {
             self.ring.await_ring(rings, if wait.looks < 10 * EAGER_LOOKS { SHORT_PAUSE } else { LONG_PAUSE })?;
         }
         if self.ring.rings() == rings && (is_idle || wait.looks.is_multiple_of(LOOKS_AROUND)) {
-            self.look_around()?;
+            self.poll_tasks()?;
         }
         if is_idle {
             wait.since = None;
@@ -253,8 +258,8 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
-    /// What nobody rings for.
-    fn look_around(&mut self) -> Result<(), Halt> {
+    /// Events that no notification announces.
+    fn poll_tasks(&mut self) -> Result<(), Halt> {
         while self.programs.report(Duration::ZERO)?.is_some() {}
         if let Some(slot) = self.scheduler.running()
             && self.ring.slot(slot).state() == state::GRANTED
@@ -299,19 +304,19 @@ impl<'a> Control<'a> {
         self.give_turn(switch.to, Some(self.quantum_instructions))
     }
 
-    /// Births and ends go into the stream before anybody runs on.
+    /// Births and ends go into the stream before any task continues.
     fn announce(&mut self) -> Result<(), Halt> {
         for pid in self.tasks.lost_in_exec() {
             self.warnings.push(lost_in_exec(pid));
         }
-        for news in self.tasks.news(self.ring) {
-            match news {
-                News::Born { slot, parent, process_slot, pid, tid } => self.append(&[
+        for event in self.tasks.events(self.ring) {
+            match event {
+                TaskEvent::Created { slot, parent, process_slot, pid, tid } => self.append(&[
                     head(tag::BORN, 2, slot.into()),
                     u64::from(parent) << 32 | u64::from(process_slot),
                     u64::from(pid) << 32 | u64::from(tid),
                 ])?,
-                News::Gone { slot } => self.append(&[head(tag::EXIT, 0, slot.into())])?,
+                TaskEvent::Exited { slot } => self.append(&[head(tag::EXIT, 0, slot.into())])?,
             }
         }
         Ok(())

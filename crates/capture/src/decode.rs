@@ -3,9 +3,9 @@
 //! never a panic, and memory stays bounded.
 
 mod marks;
+mod process_table;
 mod runs;
 mod shapes;
-mod spaces;
 mod stamps;
 mod take;
 #[cfg(test)]
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trace::{Mark, OwnWords, ReadWords};
 
 use crate::protocol::{NOT_DONE, tag};
+use process_table::ProcessTable;
 pub(crate) use runs::is_birth;
-use spaces::Spaces;
 pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Refused, Take};
 
@@ -71,14 +71,14 @@ pub enum Problem {
 pub(crate) enum Stopped<E> {
     /// By the stream.
     Damaged(DecodeError),
-    /// By whoever takes the chunks.
+    /// By the taker of the chunks.
     Refused(E),
 }
 
 /// Turns words into blocks and marks, and gives them to who takes them.
 pub(crate) struct Decoder<'a, T> {
     take: &'a mut T,
-    spaces: Spaces,
+    spaces: ProcessTable,
     switches: u64,
     all_switches: u64,
     is_as_run: bool,
@@ -93,7 +93,7 @@ impl<'a, T: Take> Decoder<'a, T> {
     pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
         Decoder {
             take,
-            spaces: Spaces::new(names),
+            spaces: ProcessTable::new(names),
             switches: 0,
             all_switches: 0,
             is_as_run: false,

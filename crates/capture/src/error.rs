@@ -45,7 +45,7 @@ pub enum CaptureError {
     /// What the tool wrote makes no sense.
     #[error("found a damaged stream of events: {0}; this is an error of switchcost, please report it")]
     Decode(#[from] DecodeError),
-    /// The kernel does not tell tasks when it takes the CPU from them.
+    /// The kernel does not notify tasks when it takes the CPU from them.
     #[error(
         "found no way to see preemptions (rseq: {0}), need the kernel's restartable sequences for the order as-run; \
          trace with --order scheduled, or on a kernel with CONFIG_RSEQ (4.18 or newer) that lets this user call rseq"

@@ -9,12 +9,12 @@
 //! Nothing here knows what becomes of the chunks.
 
 mod as_run;
-mod bell;
 mod build_id;
 mod command;
 mod consume;
 mod control;
 mod decode;
+mod end_flags;
 mod error;
 mod leftovers;
 mod probe;

@@ -165,7 +165,7 @@ impl Ring {
                 self.free(index)?;
             } else {
                 self.buffer_state(index).store(buffer::FULL, SeqCst);
-                self.tell_submission();
+                self.notify_submission();
             }
         }
         Ok(())
@@ -178,7 +178,7 @@ impl Ring {
 
     /// Gives a buffer that was read back to the tasks.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
-        // Whoever claims it next says so after that: until then it must not seem to be somebody else's.
+        // Its next owner claims it after that: until then it must not seem to be another's.
         self.u32_at(self.info(index) + info::SLOT).store(protocol::NO_SLOT, SeqCst);
         self.order(index).store(protocol::NO_ORDER, SeqCst);
         self.buffer_state(index).store(buffer::EMPTY, SeqCst);
@@ -243,7 +243,7 @@ impl Ring {
         let order = self.u64_at(header::NEXT_ORDER).fetch_add(1, SeqCst);
         self.order(current as usize).store(order, SeqCst);
         self.u32_at(start + info::STATE).store(buffer::FULL, SeqCst);
-        self.tell_submission();
+        self.notify_submission();
     }
 
     /// How many buffers were submitted, or something else was reported to the consumer.
@@ -252,7 +252,7 @@ impl Ring {
     }
 
     /// Has the consumer look again.
-    pub(crate) fn tell_submission(&self) {
+    pub(crate) fn notify_submission(&self) {
         self.u32_at(header::SUBMISSIONS).fetch_add(1, SeqCst);
         let _ = shared_file::wake(self.u32_at(header::SUBMISSIONS));
     }
@@ -332,7 +332,7 @@ impl<'a> Slot<'a> {
         self.u32_at(slot::STATE).store(state::FREE, SeqCst);
     }
 
-    /// Gives up who was to be made: nobody will come.
+    /// Gives up the task that was to be made.
     pub(crate) fn give_up_making(self) {
         self.u32_at(slot::IS_MAKING).store(0, SeqCst);
     }

@@ -11,11 +11,11 @@ use trace::{Chunk, Recorder, WriteTraceError};
 use units::CpuId;
 
 use crate::as_run::{self, AsRun};
-use crate::bell::Bell;
 use crate::command::Command;
 use crate::consume::{Read, Written, consume};
 use crate::control::{Control, Ending, Outcome};
 use crate::decode::{Chunks, Decoder, Refused, Take};
+use crate::end_flags::EndFlags;
 use crate::error::{CaptureError, Failure};
 use crate::leftovers;
 use crate::programs::Programs;
@@ -127,11 +127,10 @@ pub struct Summary {
 /// calling thread. The sink may take the chunk's memory; what it leaves is thrown away. When this returns, no process
 /// of the commands is left.
 ///
-/// In [`Order::Scheduled`] one task runs at a time. It keeps the CPU through its system calls until it blocks in one,
-/// its quantum ends, or it ends; then the one runs that has been waiting longest. After each system call that may wake
-/// somebody, all other tasks are either asleep in the kernel or queued before anybody runs on, those queued between
-/// two such moments in order of birth. A task that comes back by itself (a timer, the network) is queued when it is
-/// seen: only then the order depends on time.
+/// In [`Order::Scheduled`] one task runs at a time. It keeps the CPU through its system calls until it blocks in one, its quantum ends, or
+/// it ends; then the one runs that has been waiting longest. After each system call that may wake a task, all others are either asleep in
+/// the kernel or queued before any task continues, those queued between two such moments in order of birth. A task that comes back by
+/// itself (a timer, the network) is queued when it is seen: only then the order depends on time.
 ///
 /// In [`Order::AsRun`] the kernel lets them run, all on one CPU: the last one that we may use where none is named. No two
 /// captures are the same.
@@ -241,16 +240,16 @@ fn schedule<R: Read>(
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
     let (programs, no_pid_namespace) = programs(commands, options, &ring).map_err(CaptureError::from)?;
-    let bell = Bell::default();
-    let mut control = Control::new(&ring, programs, &bell, stop);
+    let end_flags = EndFlags::default();
+    let mut control = Control::new(&ring, programs, &end_flags, stop);
     control.quantum_instructions = quantum_instructions;
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
     std::thread::scope(|scope| {
         let controller =
             std::thread::Builder::new().spawn_scoped(scope, || control.run()).map_err(CaptureError::from)?;
-        let attendance = Attendance(&bell);
-        let consumed = consume(&ring, &bell, reader);
+        let attendance = Attendance(&end_flags);
+        let consumed = consume(&ring, &end_flags, reader);
         drop(attendance);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
@@ -331,7 +330,7 @@ fn supervisor(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<
 }
 
 /// Ends the capture where the caller's thread leaves it early, by an error or a panic.
-pub(crate) struct Attendance<'a>(pub(crate) &'a Bell);
+pub(crate) struct Attendance<'a>(pub(crate) &'a EndFlags);
 
 impl Drop for Attendance<'_> {
     fn drop(&mut self) {

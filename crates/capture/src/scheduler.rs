@@ -1,10 +1,9 @@
-//! Who runs next. What comes in: what each task was seen doing, in the order of their births. What goes out: whom to
-//! let run, and the switch that this is. No clock, no process, no memory shared with anybody: the same sightings give
-//! the same decisions.
+//! Who runs next. What comes in: what each task was seen doing, in the order of their births. What goes out: which task to run, and the
+//! switch that this is. No clock, no process, no shared memory: the same sightings give the same decisions.
 //!
-//! Round robin: a task keeps the CPU through its system calls until it blocks in one, its quantum ends, or it ends.
-//! Nobody runs before every other task is either asleep in the kernel or queued, so that whoever a system call wakes
-//! gets its place in the queue at that call. Those that queue up between two such moments do so in order of birth.
+//! Round robin: a task keeps the CPU through its system calls until it blocks in one, its quantum ends, or it ends. No task runs before
+//! every other is either asleep in the kernel or queued, so that a task woken by a system call gets its place in the queue at that call.
+//! Those that queue up between two such moments do so in order of birth.
 
 use std::collections::VecDeque;
 
@@ -58,7 +57,7 @@ pub(crate) enum Decision {
     },
     /// The task that had the CPU goes on with the rest of its quantum.
     GoOn(u32),
-    /// The task that had the CPU gets another quantum: nobody else wants it.
+    /// The task that had the CPU gets another quantum: no other task wants it.
     Renew(u32),
     /// Another task's turn begins; or that of the same after all slept.
     Switch(Switch),

@@ -16,7 +16,7 @@ const RING_TEXT: usize = 64;
 /// Valgrind gives up where a process has as many threads (500 by itself): more than there are task slots, and some that have ended
 /// and that Valgrind still counts.
 const MOST_THREADS: usize = SLOTS + 64;
-/// Valgrind starts this program for each that is executed, whoever has named it.
+/// Valgrind starts this program for each that is executed, whatever named it.
 const LAUNCHER: &str = "VALGRIND_LAUNCHER";
 
 fn zero_terminated(text: OsString) -> io::Result<CString> {

@@ -24,11 +24,11 @@ use std::time::{Duration, Instant};
 use trace::{Chunk, KernelSymbols, Recorder, WriteTraceError};
 use units::Bytes;
 
-use crate::bell::Bell;
 use crate::command::Command;
 use crate::consume::{Read, consume};
 use crate::control::Ending;
 use crate::decode::{Chunks, Decoder, Refused, Take};
+use crate::end_flags::EndFlags;
 use crate::error::{CaptureError, Failure};
 use crate::protocol::{self, header};
 use crate::ring::Ring;
@@ -100,7 +100,7 @@ pub struct GuestSummary {
     pub instructions: u64,
     /// Time of the guest while it was recorded, in nanoseconds: what QEMU counted for the instructions, and what all tasks slept.
     pub guest_ns: u64,
-    /// How each command ended, as `wait` tells; empty where they were ended with the capture, as are their outputs.
+    /// How each command ended, as `wait` reports; empty where they were ended with the capture, as are their outputs.
     pub statuses: Vec<std::process::ExitStatus>,
     /// What each command wrote.
     pub outputs: Vec<Vec<u8>>,
@@ -162,15 +162,15 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     let has_all = AtomicBool::new(false);
     let decoder = Decoder::new(Vec::new(), take).of_system().up_to(system.stop_after_switches);
     let mut reader = Telling { decoder, has_all: &has_all };
-    let bell = Bell::default();
+    let end_flags = EndFlags::default();
     let guest = guest::Guest::of(commands, system)?;
     let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
     let Kept { report, symbols, preemption } = std::thread::scope(|scope| {
         let keeper = std::thread::Builder::new()
-            .spawn_scoped(scope, || keep(machine, &ring, &bell, [stop, &has_all]))
+            .spawn_scoped(scope, || keep(machine, &ring, &end_flags, [stop, &has_all]))
             .map_err(CaptureError::from)?;
-        let attendance = crate::run::Attendance(&bell);
-        let consumed = consume(&ring, &bell, &mut reader);
+        let attendance = crate::run::Attendance(&end_flags);
+        let consumed = consume(&ring, &end_flags, &mut reader);
         drop(attendance);
         let outcome = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
@@ -244,18 +244,18 @@ struct Kept {
 }
 
 /// Waits for the end of the guest, or for one of the flags to end it. Afterwards QEMU is gone, and the stream is complete.
-fn keep(mut machine: Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]) -> Result<Kept, GuestError> {
-    let outcome = watch(&mut machine, ring, bell, stop);
+fn keep(mut machine: Machine, ring: &Ring, end_flags: &EndFlags, stop: [&AtomicBool; 2]) -> Result<Kept, GuestError> {
+    let outcome = watch(&mut machine, ring, end_flags, stop);
     ring.u32_at(header::IS_CLOSING).store(1, SeqCst);
     machine.dismiss();
-    bell.finish();
-    ring.tell_submission();
+    end_flags.finish();
+    ring.notify_submission();
     let report = if outcome? { Some(machine.report()?) } else { None };
     Ok(Kept { report, symbols: machine.symbols(), preemption: machine.preemption() })
 }
 
 /// Whether it ended by itself.
-fn watch(machine: &mut Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]) -> Result<bool, GuestError> {
+fn watch(machine: &mut Machine, ring: &Ring, end_flags: &EndFlags, stop: [&AtomicBool; 2]) -> Result<bool, GuestError> {
     let mut is_ready = false;
     let mut progress = 0;
     let mut since = Instant::now();
@@ -263,7 +263,7 @@ fn watch(machine: &mut Machine, ring: &Ring, bell: &Bell, stop: [&AtomicBool; 2]
         if machine.has_ended(PATIENCE)? {
             return Ok(true);
         }
-        if stop.iter().any(|flag| flag.load(SeqCst)) || bell.is_aborted() {
+        if stop.iter().any(|flag| flag.load(SeqCst)) || end_flags.is_aborted() {
             return Ok(false);
         }
         is_ready = is_ready || machine.is_ready();
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn preemption_that_is_not_offered_is_told() {
+    fn preemption_that_is_not_offered_is_reported() {
         assert_eq!(without_preemption("quiet preempt=full", "none voluntary (full)"), None);
         assert_eq!(without_preemption("quiet", "none (voluntary) full"), None);
         assert_eq!(without_preemption("preempt=lazy preempt=none", "(none) voluntary full"), None, "the last counts");

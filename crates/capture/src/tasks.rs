@@ -23,7 +23,7 @@ pub(crate) struct Task {
     /// Whether its birth stands in the stream.
     is_announced: bool,
     /// Whether its end stands in the stream.
-    is_buried: bool,
+    has_exited: bool,
     /// Whether it was last seen in an exec, with no end of its own.
     is_in_exec: bool,
 }
@@ -40,7 +40,7 @@ impl Task {
             process_slot: slot.get(slot::PROCESS_SLOT),
             probe: Probe::new(pid, tid),
             is_announced: false,
-            is_buried: false,
+            has_exited: false,
             is_in_exec: false,
         }
     }
@@ -54,7 +54,7 @@ impl Task {
     }
 
     fn look(&mut self, ring: &Ring, files: &TaskFiles, is_running: bool) -> io::Result<Seen> {
-        if self.is_buried {
+        if self.has_exited {
             return Ok(Seen::Gone);
         }
         let slot = ring.slot(self.slot);
@@ -91,20 +91,20 @@ pub(crate) struct Tasks {
     sightings: Vec<Sighting>,
 }
 
-/// A record to be written while nobody runs.
+/// A record to be written while no task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
-    Born { slot: u32, parent: u32, process_slot: u32, pid: u32, tid: u32 },
-    Gone { slot: u32 },
+pub(crate) enum TaskEvent {
+    Created { slot: u32, parent: u32, process_slot: u32, pid: u32, tid: u32 },
+    Exited { slot: u32 },
 }
 
 impl Tasks {
-    /// Nobody yet; of whom the kernel tells in these files.
+    /// Empty; the kernel describes tasks in these files.
     pub(crate) fn new(files: TaskFiles) -> Tasks {
         Tasks { files, tasks: Vec::new(), sightings: Vec::new() }
     }
 
-    /// Takes up whoever has claimed a slot since.
+    /// Takes up tasks that have claimed a slot since.
     pub(crate) fn discover(&mut self, ring: &Ring) {
         let highest = self.tasks.iter().map(|task| task.slot).max();
         for index in 0..SLOTS as u32 {
@@ -119,7 +119,7 @@ impl Tasks {
 
     /// Whether only one task lives.
     pub(crate) fn is_one_alone(&self) -> bool {
-        self.tasks.iter().filter(|task| !task.is_buried).count() == 1
+        self.tasks.iter().filter(|task| !task.has_exited).count() == 1
     }
 
     /// Whether a task makes another that has not queued up yet.
@@ -161,7 +161,7 @@ impl Tasks {
         for task in &mut self.tasks {
             let seen = task.look(ring, &self.files, running == Some(task.slot))?;
             self.sightings.push(Sighting { slot: task.slot, seen });
-            is_any_gone |= seen == Seen::Gone && !task.is_buried;
+            is_any_gone |= seen == Seen::Gone && !task.has_exited;
             if matches!(seen, Seen::OnItsWay | Seen::Running) {
                 // Not settled: the others need not be asked.
                 return Ok(&self.sightings);
@@ -173,7 +173,7 @@ impl Tasks {
         Ok(&self.sightings)
     }
 
-    /// Whether the ends that were just seen have woken somebody: whoever was asked before may have been woken since.
+    /// Whether the ends just seen have woken a task: those asked before may have been woken since.
     fn has_woken_parents(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<bool> {
         host::supervisor::await_notified_parents();
         for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
@@ -193,27 +193,28 @@ impl Tasks {
 
     /// Births and ends that the stream does not have yet: births first, as a task that is gone was born. Slots of the
     /// dead are free again where nothing refers to them.
-    pub(crate) fn news(&mut self, ring: &Ring) -> Vec<News> {
-        let mut news = Vec::new();
+    pub(crate) fn events(&mut self, ring: &Ring) -> Vec<TaskEvent> {
+        let mut events = Vec::new();
         for task in self.tasks.iter_mut().filter(|task| !task.is_announced) {
             task.is_announced = true;
             let Task { slot, parent, process_slot, pid, tid, .. } = *task;
-            news.push(News::Born { slot, parent, process_slot, pid, tid });
+            events.push(TaskEvent::Created { slot, parent, process_slot, pid, tid });
         }
         for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
-            if sighting.seen == Seen::Gone && !task.is_buried {
-                task.is_buried = true;
-                news.push(News::Gone { slot: task.slot });
+            if sighting.seen == Seen::Gone && !task.has_exited {
+                task.has_exited = true;
+                events.push(TaskEvent::Exited { slot: task.slot });
             }
         }
         self.release(ring);
-        news
+        events
     }
 
     fn release(&mut self, ring: &Ring) {
-        let needed: Vec<u32> = self.tasks.iter().filter(|task| !task.is_buried).map(|task| task.process_slot).collect();
+        let needed: Vec<u32> =
+            self.tasks.iter().filter(|task| !task.has_exited).map(|task| task.process_slot).collect();
         self.tasks.retain(|task| {
-            let is_kept = !task.is_buried || needed.contains(&task.slot);
+            let is_kept = !task.has_exited || needed.contains(&task.slot);
             if !is_kept {
                 ring.slot(task.slot).free();
             }
@@ -231,7 +232,7 @@ impl Tasks {
     /// Processes that ended in the middle of an exec: their new program could not be run.
     pub(crate) fn lost_in_exec(&self) -> impl Iterator<Item = u32> {
         self.tasks.iter().zip(&self.sightings).filter_map(|(task, sighting)| {
-            (sighting.seen == Seen::Gone && !task.is_buried && task.is_in_exec).then_some(task.pid)
+            (sighting.seen == Seen::Gone && !task.has_exited && task.is_in_exec).then_some(task.pid)
         })
     }
 }

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn on_another_processor_it_is_not_told_to_build_what_there_is_not() {
+    fn on_another_processor_nothing_is_built_that_does_not_exist_there() {
         assert_eq!(for_processor("x86_64"), Ok(()));
         let said = for_processor("aarch64").expect_err("there is none").to_string();
         assert_eq!(

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use units::Bytes;
 
-use crate::error::{Place, UnrealisableDesign, quoted};
+use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::paths;
 use crate::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, Prefetch, Replacement, TlbLevel, Ways, WritePolicy,
@@ -50,7 +50,7 @@ impl Design {
 }
 
 fn check_head(design: &Design) -> Result<(), UnrealisableDesign> {
-    let place = Place::design(design);
+    let place = Part::design(design);
     place.require(
         design.schema == DESIGN_SCHEMA,
         "schema",
@@ -78,7 +78,7 @@ fn check_head(design: &Design) -> Result<(), UnrealisableDesign> {
     check_cycle_time(&place, design)
 }
 
-fn check_cycle_time(place: &Place, design: &Design) -> Result<(), UnrealisableDesign> {
+fn check_cycle_time(place: &Part, design: &Design) -> Result<(), UnrealisableDesign> {
     let Some([shortest, longest]) = design.cycle_ns else { return Ok(()) };
     place.require(
         shortest > 0.0 && shortest <= longest && longest <= LONGEST_CYCLE_NS,
@@ -94,13 +94,13 @@ fn is_clean(text: &str) -> bool {
 }
 
 fn check_names(design: &Design) -> Result<(), UnrealisableDesign> {
-    let place = Place::design(design);
+    let place = Part::design(design);
     for (field, count) in [("level", design.levels.len()), ("tlb", design.tlbs.len())] {
         place.require(count <= MOST_LEVELS, field, format_args!("{count} of them"), "at most 64", "leave some out")?;
     }
     let mut seen = HashSet::new();
-    let levels = design.levels.iter().map(|level| (Place::level(level), &level.name));
-    let tlbs = design.tlbs.iter().map(|tlb| (Place::tlb(tlb), &tlb.name));
+    let levels = design.levels.iter().map(|level| (Part::level(level), &level.name));
+    let tlbs = design.tlbs.iter().map(|tlb| (Part::tlb(tlb), &tlb.name));
     for (part, name) in levels.chain(tlbs) {
         part.require(
             is_level_name(name),
@@ -126,7 +126,7 @@ fn is_level_name(name: &str) -> bool {
 }
 
 fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
-    let place = Place::level(level);
+    let place = Part::level(level);
     check_size(&place, level)?;
     check_replacement(&place, level.replacement, level.ways.of(level.lines()), level.seed)?;
     check_cycles(&place, "hit_cycles", level.hit_cycles)?;
@@ -144,7 +144,7 @@ fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
     check_exclusive(&place, level)
 }
 
-fn check_size(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_size(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     let (size, line) = (level.size, level.line);
     place.require(
         line.0.is_power_of_two() && LINES.contains(&line.0),
@@ -172,11 +172,11 @@ fn check_size(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
     )
 }
 
-fn check_ways(place: &Place, ways: Ways) -> Result<(), UnrealisableDesign> {
+fn check_ways(place: &Part, ways: Ways) -> Result<(), UnrealisableDesign> {
     place.require(ways != Ways::Count(0), "ways", 0, "1 or more, or \"full\"", "1 is direct-mapped")
 }
 
-fn check_replacement(place: &Place, replacement: Replacement, ways: u64, seed: u64) -> Result<(), UnrealisableDesign> {
+fn check_replacement(place: &Part, replacement: Replacement, ways: u64, seed: u64) -> Result<(), UnrealisableDesign> {
     place.require(
         replacement != Replacement::TreePlru || ways.is_power_of_two(),
         "replacement",
@@ -187,7 +187,7 @@ fn check_replacement(place: &Place, replacement: Replacement, ways: u64, seed: u
     place.require(seed <= LARGEST_SEED, "seed", seed, format_args!("at most {LARGEST_SEED}"), "choose a smaller one")
 }
 
-fn check_cycles(place: &Place, field: &'static str, cycles: u32) -> Result<(), UnrealisableDesign> {
+fn check_cycles(place: &Part, field: &'static str, cycles: u32) -> Result<(), UnrealisableDesign> {
     place.require(
         cycles <= MOST_CYCLES,
         field,
@@ -197,7 +197,7 @@ fn check_cycles(place: &Place, field: &'static str, cycles: u32) -> Result<(), U
     )
 }
 
-fn check_writes(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     if level.holds == Holds::Instructions {
         return check_no_writes(place, level);
     }
@@ -219,7 +219,7 @@ fn check_writes(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> 
     check_cycles(place, "write_buffers.drain_cycles", buffers.drain_cycles)
 }
 
-fn check_no_writes(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_no_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     let settings = [
         ("write", level.write == WritePolicy::Through),
         ("write_allocate", level.write_allocate.is_some()),
@@ -236,7 +236,7 @@ fn check_no_writes(place: &Place, level: &Level) -> Result<(), UnrealisableDesig
     })
 }
 
-fn check_buffers(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_buffers(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     if let Some(victim) = level.victim {
         place.require(
             victim.lines != 0 && u64::from(victim.lines) <= MOST_BUFFERED,
@@ -270,7 +270,7 @@ fn check_buffers(place: &Place, level: &Level) -> Result<(), UnrealisableDesign>
 }
 
 /// Nothing is filled into an exclusive level on demand, and what is found there leaves it.
-fn check_exclusive(place: &Place, level: &Level) -> Result<(), UnrealisableDesign> {
+fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     if level.inclusion != Inclusion::Exclusive {
         return Ok(());
     }
@@ -293,7 +293,7 @@ fn check_exclusive(place: &Place, level: &Level) -> Result<(), UnrealisableDesig
 }
 
 fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
-    let place = Place::tlb(tlb);
+    let place = Part::tlb(tlb);
     place.require(
         tlb.page.0.is_power_of_two() && PAGES.contains(&tlb.page.0),
         "page",
@@ -319,7 +319,7 @@ fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
 fn check_total(design: &Design) -> Result<(), UnrealisableDesign> {
     let levels = design.levels.iter().map(Level::lines);
     let total: u64 = levels.chain(design.tlbs.iter().map(|tlb| u64::from(tlb.entries))).sum();
-    Place::design(design).require(
+    Part::design(design).require(
         total <= MOST_LINES,
         "level",
         format_args!("{total} lines and entries in all"),
@@ -329,7 +329,7 @@ fn check_total(design: &Design) -> Result<(), UnrealisableDesign> {
 }
 
 fn check_pages(design: &Design) -> Result<(), UnrealisableDesign> {
-    let place = Place::design(design);
+    let place = Part::design(design);
     let is_physical = |level: &&Level| level.index == AddressKind::Physical || level.tag == AddressKind::Physical;
     let Some(pages) = design.pages else {
         let physical = design.levels.iter().find(is_physical);

@@ -20,19 +20,19 @@ pub struct UnrealisableDesign {
 
 /// A part of a design, and what can be wrong with it.
 #[derive(Clone)]
-pub(crate) struct Place(String);
+pub(crate) struct Part(String);
 
-impl Place {
+impl Part {
     pub(crate) fn design(design: &Design) -> Self {
-        Place(format!("design {}", quoted(&design.name)))
+        Part(format!("design {}", quoted(&design.name)))
     }
 
     pub(crate) fn level(level: &Level) -> Self {
-        Place(format!("level {}", quoted(&level.name)))
+        Part(format!("level {}", quoted(&level.name)))
     }
 
     pub(crate) fn tlb(tlb: &TlbLevel) -> Self {
-        Place(format!("tlb {}", quoted(&tlb.name)))
+        Part(format!("tlb {}", quoted(&tlb.name)))
     }
 
     /// Refuses `field` where the claim does not hold.

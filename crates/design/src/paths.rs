@@ -1,13 +1,13 @@
 //! How the levels fit together that a fetch, or a load or store, asks one after another.
 
-use crate::error::{Place, UnrealisableDesign, quoted};
+use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::{AddressKind, Design, Holds, Inclusion, Level, TlbLevel, WritePolicy};
 
 pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
     for kind in [Holds::Instructions, Holds::Data] {
         let is_on = |holds: Holds| holds == Holds::Both || holds == kind;
         let path: Vec<&Level> = design.levels.iter().filter(|level| is_on(level.holds)).collect();
-        Place::design(design).require(
+        Part::design(design).require(
             !path.is_empty(),
             "level",
             format_args!("none that holds {kind}"),
@@ -25,7 +25,7 @@ pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
 }
 
 fn check_level(level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
-    let place = Place::level(level);
+    let place = Part::level(level);
     for earlier in before {
         check_line(&place, level, earlier)?;
         check_addresses(&place, level, earlier)?;
@@ -37,7 +37,7 @@ fn check_level(level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesig
     }
 }
 
-fn check_line(place: &Place, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+fn check_line(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     place.require(
         level.line >= earlier.line,
         "line",
@@ -48,7 +48,7 @@ fn check_line(place: &Place, level: &Level, earlier: &Level) -> Result<(), Unrea
 }
 
 /// What leaves a physically tagged level is known by its physical address alone.
-fn check_addresses(place: &Place, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     if earlier.tag == AddressKind::Virtual {
         return Ok(());
     }
@@ -64,7 +64,7 @@ fn check_addresses(place: &Place, level: &Level, earlier: &Level) -> Result<(), 
     Ok(())
 }
 
-fn check_inclusive(place: &Place, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
+fn check_inclusive(place: &Part, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
     check_not_first(place, before, "inclusive")?;
     before.iter().try_for_each(|earlier| {
         place.require(
@@ -82,7 +82,7 @@ fn check_inclusive(place: &Place, level: &Level, before: &[&Level]) -> Result<()
     })
 }
 
-fn check_exclusive(place: &Place, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
+fn check_exclusive(place: &Part, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
     check_not_first(place, before, "exclusive")?;
     if let Some(last) = before.last() {
         // A stream buffer has no place for the modified state of what it takes out.
@@ -117,7 +117,7 @@ fn check_exclusive(place: &Place, level: &Level, before: &[&Level]) -> Result<()
     })
 }
 
-fn check_not_first(place: &Place, before: &[&Level], kind: &str) -> Result<(), UnrealisableDesign> {
+fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Result<(), UnrealisableDesign> {
     place.require(
         !before.is_empty(),
         "inclusion",
@@ -128,7 +128,7 @@ fn check_not_first(place: &Place, before: &[&Level], kind: &str) -> Result<(), U
 }
 
 /// One line of a level has to be one line of the other, whoever uses it.
-fn check_same_tags(place: &Place, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
+fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     place.require(
         level.tag == earlier.tag,
         "inclusion",
@@ -146,7 +146,7 @@ fn check_same_tags(place: &Place, level: &Level, earlier: &Level) -> Result<(), 
 
 /// A store that goes on may not end in an exclusive level.
 fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign> {
-    Place::level(level).require(
+    Part::level(level).require(
         level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),
         "inclusion",
         format_args!("exclusive behind level {}, which allocates no lines on writes", quoted(&earlier.name)),
@@ -156,7 +156,7 @@ fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign
 }
 
 fn check_pages(earlier: &TlbLevel, tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
-    Place::tlb(tlb).require(
+    Part::tlb(tlb).require(
         tlb.page >= earlier.page,
         "page",
         tlb.page,

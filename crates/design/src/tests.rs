@@ -460,7 +460,7 @@ fn refuses_what_an_exclusive_level_cannot_have() {
 }
 
 #[test]
-fn refuses_addresses_that_nobody_knows() {
+fn refuses_addresses_that_no_one_knows() {
     refused(
         |d| d.levels[1].index = AddressKind::Physical,
         "level \"L1D\": tag: found virtual behind a physical index, need physical; set tag = \"physical\", or index = \

@@ -18,7 +18,7 @@ pub(crate) fn await_death(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::LockExclusive)?)
 }
 
-/// Becomes the owner of a file that has a living one no more. False where it has, or somebody has removed it meanwhile.
+/// Becomes the owner of a file that has a living one no more. False if it has, or the file was removed meanwhile.
 pub(crate) fn take_over(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Ok(false),

@@ -171,8 +171,8 @@ impl Calibration {
 /// How long the known-answer test of a clock looks at it.
 const WINDOW: Nanos = Nanos::millis(10);
 
-/// A known-answer test of `clock` at `rate`: held against the kernel's clock, which is right to a thousandth and, upwards, to
-/// 20 us, the time of an interrupt between two readings. Takes 10 ms where nobody disturbs it.
+/// A known-answer test of `clock` at `rate`: held against the kernel's clock, which is right to a thousandth and, upwards, to 20 us, the
+/// time of an interrupt between two readings. Takes 10 ms if undisturbed.
 pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     let expected = WINDOW.0 - WINDOW.0 / 1000..=WINDOW.0 + WINDOW.0 / 1000 + 20_000;
     let Ok(outcome) = judge(expected, || Ok::<u64, Infallible>(kernels_window(clock, rate)));

@@ -1,9 +1,8 @@
-//! How fast the core runs, and whether somebody shares it, read in a microsecond without a performance counter.
+//! How fast the core runs, and whether it is shared, measured in a microsecond without a performance counter.
 //!
-//! A chain of multiplications, each of which needs the one before, takes a number of core cycles that depends on the
-//! core's design alone: it is a cycle counter. Additions that need nothing of each other take as long as the core's
-//! execution units allow, and longer when another hardware thread of the core takes some of them: their time over the
-//! chain's tells a neighbour on the same core.
+//! A chain of multiplications, each of which needs the one before, takes a number of core cycles that depends on the core's design alone:
+//! it is a cycle counter. Additions that need nothing of each other take as long as the core's execution units allow, and longer when
+//! another hardware thread of the core takes some of them: their time over the chain's shows a neighbour on the same core.
 
 mod counter;
 
@@ -96,10 +95,9 @@ fn unshared_per_mille(multiplication_cycles: u32, pass_hundredths: u32) -> u32 {
     ADDITIONS / ADDITION_STEP * pass_hundredths * 10 / (CHAIN_LENGTH * multiplication_cycles)
 }
 
-/// Hundredths of a cycle that one pass of [`add`] takes at least on a core that nobody shares: 11 operations, decrement and branch
-/// being one, over the units that can do them (Fog, "The microarchitecture of Intel, AMD and VIA CPUs", 2024; uops.info). Told by what
-/// the core can do, since hypervisors name an older model than they have; a core that has more units than it shows is taken for
-/// one with fewer.
+/// Hundredths of a cycle that one pass of [`add`] takes at least on an unshared core: 11 operations, decrement and branch being one, over
+/// the units that can do them (Fog, "The microarchitecture of Intel, AMD and VIA CPUs", 2024; uops.info). Derived from what the core can
+/// do, since hypervisors name an older model than they have; a core that has more units than it shows is taken for one with fewer.
 #[cfg(target_arch = "x86_64")]
 fn pass_hundredths() -> Option<u32> {
     use raw_cpuid::CpuId;

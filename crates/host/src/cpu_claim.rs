@@ -1,7 +1,7 @@
 //! A CPU that a measurement runs on, so that no other measurement chooses it.
 //!
-//! A claim is the name of a Unix socket that is in no file system: the kernel gives it to one process at a time, takes it back
-//! from the dead, and tells everybody who asks whose it is. Who may not have one measures all the same.
+//! A claim is the name of a Unix socket that is in no file system: the kernel gives it to one process at a time, takes it back from the
+//! dead, and names its owner. A process that may not have one measures all the same.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use units::CpuId;
 /// Those who ask, and are never answered.
 const BACKLOG: i32 = 16;
 
-/// Held as long as this lives; nobody's where there is nothing to hold.
+/// Held as long as this lives; without an owner if there is nothing to hold.
 #[derive(Debug)]
 pub struct CpuClaim {
     _socket: Option<OwnedFd>,
@@ -90,6 +90,6 @@ mod tests {
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a short name");
         let answered = asking.iter().filter(|socket| connect(socket, &address).is_ok()).count();
         assert!(answered < asking.len(), "its backlog is full");
-        assert!(matches!(claim_by_name(&name), Claimed::Anothers(None)), "and nobody waits");
+        assert!(matches!(claim_by_name(&name), Claimed::Anothers(None)), "without waiting");
     }
 }

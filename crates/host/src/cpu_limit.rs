@@ -1,5 +1,5 @@
-//! The limit on CPU time (`ulimit -t`): the kernel kills without a word where the soft limit is as high as the hard one, as shells
-//! set it. Here it is told before.
+//! The limit on CPU time (`ulimit -t`): the kernel kills without a word where the soft limit is as high as the hard one, as shells set it.
+//! Here it is announced before.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -27,7 +27,7 @@ const BEFORE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// Where the kernel refuses a timer.
-pub fn tell_in_time() -> io::Result<()> {
+pub fn announce_in_time() -> io::Result<()> {
     if is_ignored(libc::SIGXCPU) {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub fn tell_in_time() -> io::Result<()> {
     alarm_at(getrlimit(Resource::Cpu)).map_or(Ok(()), |at| raise_after(at.saturating_sub(own_cpu_time())))
 }
 
-/// From here on somebody else has SIGXCPU.
+/// From here on SIGXCPU belongs to another handler.
 ///
 /// # Errors
 /// Where the kernel refuses it.
@@ -53,12 +53,12 @@ extern "C" fn end(number: c_int) {
     unsafe { libc::_exit(128 + number) }
 }
 
-/// After so much CPU time it is to be told; none where the kernel tells it, or there is no limit.
+/// CPU time after which it is to be announced; none if the kernel does that, or there is no limit.
 fn alarm_at(limit: Rlimit) -> Option<Duration> {
     let hard = limit.maximum?;
-    let is_told = limit.current.is_some_and(|soft| soft < hard);
+    let is_reported = limit.current.is_some_and(|soft| soft < hard);
     let all = Duration::from_secs(hard.max(1));
-    (!is_told).then(|| all.saturating_sub(BEFORE.min(all / 2)))
+    (!is_reported).then(|| all.saturating_sub(BEFORE.min(all / 2)))
 }
 
 /// A timer is of this process alone: a program that it starts has the limits that it would have without us.
@@ -88,12 +88,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_told_before_the_kernel_kills() {
+    fn it_is_reported_before_the_kernel_kills() {
         let at = |soft, hard| alarm_at(Rlimit { current: soft, maximum: hard });
         assert_eq!(at(Some(60), Some(60)), Some(Duration::from_secs(59)));
         assert_eq!(at(Some(1), Some(1)), Some(Duration::from_millis(500)));
         assert_eq!(at(None, Some(0)), Some(Duration::from_millis(500)), "the kernel takes 0 for 1");
-        assert_eq!(at(Some(10), Some(60)), None, "the kernel tells it after 10 s");
+        assert_eq!(at(Some(10), Some(60)), None, "the kernel announces it after 10 s");
         assert_eq!(at(None, None), None);
     }
 

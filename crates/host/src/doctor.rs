@@ -6,6 +6,7 @@
 //!
 //! `Unfit` is kept for what makes measuring meaningless. A condition that cannot be read is a caveat that says why.
 
+mod clock_drift;
 mod core;
 mod cpus;
 mod cycles;
@@ -19,7 +20,6 @@ mod power;
 mod rights;
 mod scheduler;
 mod subject;
-mod wander;
 mod words;
 
 use record::{Check, DOCTOR_SCHEMA, Fitness, Severity};
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_tells_nothing_is_unfit_and_every_line_says_why() {
+    fn a_machine_that_shows_nothing_is_unfit_and_every_line_says_why() {
         let fitness = check(&Fixture::new().root());
         assert_eq!(fitness.verdict, Severity::Unfit);
         for check in &fitness.checks {

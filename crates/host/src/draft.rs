@@ -1,9 +1,8 @@
 //! A file that gets its name when it is whole, so that a reader never sees half of it.
 //!
-//! Until then it has none (O_TMPFILE): whatever ends the program, nothing of it is left. Where the file system cannot do that, it
-//! has a name beside the target, and a process of our own removes it when we are gone ([`crate::temporary`]). What is left by a
-//! death at the wrong moment, the next draft for the same target removes: only what has such a name, belongs to this user and is
-//! nobody's any more by its lock.
+//! Until then it has none (O_TMPFILE): whatever ends the program, nothing of it is left. Where the file system cannot do that, it has a
+//! name beside the target, and a process of our own removes it when we are gone ([`crate::temporary`]). What is left by a death at the
+//! wrong moment, the next draft for the same target removes: only what has such a name, belongs to this user and is abandoned by its lock.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -85,7 +84,7 @@ impl Draft {
         }
     }
 
-    /// Lets nobody but this user read it.
+    /// Lets no one but this user read it.
     ///
     /// # Errors
     /// Where the file system refuses.
@@ -172,7 +171,7 @@ fn remove_abandoned(path: &Path) {
     }
 }
 
-/// An error where it is no file, or somebody else's.
+/// An error if it is no file, or another user's.
 pub(crate) fn open_own(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty())?);

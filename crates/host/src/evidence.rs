@@ -156,8 +156,8 @@ fn per_cpu(
     cpus.iter().map(|cpu| count(text, *cpu)).sum()
 }
 
-/// The eighth column of a CPU's line in /proc/stat: time in which the hypervisor ran somebody else. See proc(5); the
-/// unit is USER_HZ, 100 a second on every Linux.
+/// The eighth column of a CPU's line in /proc/stat: time in which the hypervisor ran another guest. See proc(5); the unit is USER_HZ, 100 a
+/// second on every Linux.
 fn steal_ns(stat: &str, cpu: CpuId) -> Option<u64> {
     let mut lines = stat.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
     let (_, columns) = lines.find(|(number, _)| number.parse() == Ok(cpu.0))?;

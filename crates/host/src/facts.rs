@@ -1,8 +1,8 @@
-//! Facts about the machine, as the kernel's files and the CPU tell them.
+//! Facts about the machine, from the kernel's files and the CPU.
 //!
-//! What comes in: a [`Root`], which is the running machine or a tree of files that stands for one. What goes out: a
-//! filled [`HostManifest`], with a reason wherever something is not told. Every text is kept as data, however odd;
-//! nothing here judges (that is [`crate::doctor`]), changes the machine or prints.
+//! What comes in: a [`Root`], which is the running machine or a tree of files that stands for one. What goes out: a filled
+//! [`HostManifest`], with a reason wherever something is not reported. Every text is kept as data, however odd; nothing here judges (that
+//! is [`crate::doctor`]), changes the machine or prints.
 
 #[cfg(target_arch = "x86_64")]
 mod amd_tlb;
@@ -40,7 +40,7 @@ pub fn manifest(root: &Root) -> HostManifest {
     HostManifest { interrupts: interrupts::load(root, &host.cpus_online), ..host }
 }
 
-/// The same but for the interrupts of each CPU, where nobody is to choose one by them.
+/// The same but for the interrupts of each CPU, where no CPU is chosen by them.
 pub fn manifest_at_once(root: &Root) -> HostManifest {
     let processor = processor::Processor::read(root);
     let config = kernel::config(root);
@@ -48,7 +48,7 @@ pub fn manifest_at_once(root: &Root) -> HostManifest {
     let cpus_online = topology::online(root);
     let cpus_allowed = topology::allowed_cpus(root);
     let first = first_usable(&cpus_allowed, &cpus_online);
-    let (caches, untold_caches) = caches::caches(root, first);
+    let (caches, undescribed_caches) = caches::caches(root, first);
     HostManifest {
         hostname: root.line("/proc/sys/kernel/hostname").unwrap_or_default(),
         kernel: kernel::kernel(root),
@@ -58,7 +58,7 @@ pub fn manifest_at_once(root: &Root) -> HostManifest {
         microcode: processor.microcode(),
         cpus_isolated: topology::cpu_list(root, "/sys/devices/system/cpu/isolated").unwrap_or_default(),
         caches,
-        untold_caches,
+        undescribed_caches,
         core_khz: processor.core_khz(root, first),
         tlbs: caches::tlbs(root),
         page_bytes: Bytes(rustix::param::page_size() as u64),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_tells_nothing_gives_reasons_and_no_panic() {
+    fn a_machine_that_shows_nothing_gives_reasons_and_no_panic() {
         let host = manifest(&Fixture::new().root());
         assert_eq!(host.cpus_online, []);
         assert_eq!(host.interrupts, []);

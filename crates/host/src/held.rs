@@ -1,4 +1,4 @@
-//! A program that has a process and waits before its first instruction, so that whoever is to count it sees all of it.
+//! A program that has a process and waits before its first instruction, so that it can be counted from the start.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -34,9 +34,9 @@ impl Held {
     /// # Errors
     /// Where there is no process to be had. Whether the program can be run shows when it is released.
     pub fn start(mut command: Command) -> io::Result<Held> {
-        let (mut number, told) = io::pipe()?;
+        let (mut number, reported) = io::pipe()?;
         let (waits, gate) = io::pipe()?;
-        let (theirs, ours) = (gate.as_raw_fd(), told.as_raw_fd());
+        let (theirs, ours) = (gate.as_raw_fd(), reported.as_raw_fd());
         // SAFETY: between fork and exec the closure makes system calls on files that it owns, and takes no lock and no memory.
         unsafe { command.pre_exec(move || wait_at(&waits, theirs, ours)) };
         let (start, started) = channel();
@@ -44,7 +44,7 @@ impl Held {
         thread::Builder::new().spawn(move || {
             // The command holds the closure, and that its end of the pipes.
             let child = command.spawn();
-            drop((command, told));
+            drop((command, reported));
             let _ = start.send(child);
             // Nothing is sent.
             let _ = gone.recv();
@@ -92,13 +92,13 @@ impl Held {
     }
 }
 
-/// In the child: tells its number, and waits for a byte. The end of the parent is the end of the pipe.
-fn wait_at(mut gate: &PipeReader, gate_of_parent: RawFd, told: RawFd) -> io::Result<()> {
+/// In the child: sends its number, and waits for a byte. The end of the parent is the end of the pipe.
+fn wait_at(mut gate: &PipeReader, gate_of_parent: RawFd, reported: RawFd) -> io::Result<()> {
     // SAFETY: the file is open in this copy of the parent, which uses it no more.
     unsafe { libc::close(gate_of_parent) };
     // SAFETY: the starter keeps it open until the program is there.
-    let told = unsafe { BorrowedFd::borrow_raw(told) };
-    rustix::io::write(told, &getpid().as_raw_nonzero().get().to_ne_bytes())?;
+    let reported = unsafe { BorrowedFd::borrow_raw(reported) };
+    rustix::io::write(reported, &getpid().as_raw_nonzero().get().to_ne_bytes())?;
     gate.read_exact(&mut [0])
 }
 

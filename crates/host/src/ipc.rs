@@ -1,8 +1,8 @@
 //! Channels for one token: what a task hands to the next over each mechanism.
 //!
-//! A [`Channel`] has one sender and one receiver, which may be the same task, or tasks of two processes forked after
-//! it was made. `send` never blocks, `recv` blocks until there is a token. Both make the same system calls whether or
-//! not the peer is somebody else, as far as the mechanism allows: that is what a baseline subtracts.
+//! A [`Channel`] has one sender and one receiver, which may be the same task, or tasks of two processes forked after it was made. `send`
+//! never blocks, `recv` blocks until there is a token. Both make the same system calls whether or not the peer is another task, as far as
+//! the mechanism allows: that is what a baseline subtracts.
 
 mod descriptor;
 mod memory_word;

@@ -34,14 +34,14 @@ impl Jumps {
         let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked").cast::<u8>();
         let jumps = Jumps { start, bytes };
         jumps.write(&code(order));
-        // SAFETY: the range is our mapping, of which nobody has a reference.
+        // SAFETY: the range is our mapping, to which there is no reference.
         unsafe { mprotect(address, bytes, MprotectFlags::READ | MprotectFlags::EXEC) }?;
         Ok(jumps)
     }
 
     fn write(&self, code: &[u8]) {
         assert_eq!(code.len(), self.bytes);
-        // SAFETY: the mapping is as long, may be written, and is not yet known to anybody else.
+        // SAFETY: the mapping is as long, may be written, and is not yet shared.
         unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), self.start.as_ptr(), self.bytes) };
     }
 

@@ -72,7 +72,7 @@ const fn limit(
 }
 
 impl Limit {
-    /// What is allowed of it; none where that is without limit, or not told.
+    /// What is allowed of it; none if unlimited or unknown.
     fn value(&self, root: &Root) -> Option<u64> {
         read(root, self.row).ok().filter(|value| *value != u64::MAX)
     }
@@ -83,7 +83,7 @@ impl Limit {
         format!("--{}={value}", self.key)
     }
 
-    fn told(&self, value: u64) -> String {
+    fn reported(&self, value: u64) -> String {
         let amount = match self.unit {
             Unit::Seconds => format!("{value} s"),
             Unit::Microseconds => format!("{} ms", value as f64 / 1e3),
@@ -106,8 +106,9 @@ pub(crate) fn read(root: &Root, row: &str) -> Result<u64, String> {
 /// Those that are too tight for what the verbs do, and what is allowed: `open files of 64`.
 pub(crate) fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
     let processes = is_bound_to_processes.then_some(PROCESSES);
-    let of =
-        |limit: Limit| limit.value(root).filter(|value| *value < limit.least).map(|value| (limit, limit.told(value)));
+    let of = |limit: Limit| {
+        limit.value(root).filter(|value| *value < limit.least).map(|value| (limit, limit.reported(value)))
+    };
     LIMITS.into_iter().chain(processes).filter_map(of).collect()
 }
 
@@ -136,11 +137,11 @@ fn ending_below(root: &Root, status: ExitStatus) -> String {
     if suspects.is_empty() {
         return status.to_string();
     }
-    let (told, raised): (Vec<String>, Vec<String>) =
-        suspects.into_iter().map(|(limit, told)| (told, limit.raised())).unzip();
+    let (reported, raised): (Vec<String>, Vec<String>) =
+        suspects.into_iter().map(|(limit, reported)| (reported, limit.raised())).unzip();
     format!(
         "{status}; a limit may have ended it: {}; to raise it: prlimit {} --pid $$",
-        told.join(", "),
+        reported.join(", "),
         raised.join(" ")
     )
 }
@@ -151,7 +152,7 @@ fn suspects(root: &Root, status: ExitStatus) -> Vec<(Limit, String)> {
     let of = |limit: Limit| {
         let value = limit.value(root)?;
         let is_clear = matches!(limit.unit, Unit::Seconds | Unit::Microseconds) || signal == libc::SIGXFSZ;
-        (limit.signals.contains(&signal) && (is_clear || value < limit.least)).then(|| (limit, limit.told(value)))
+        (limit.signals.contains(&signal) && (is_clear || value < limit.least)).then(|| (limit, limit.reported(value)))
     };
     LIMITS.into_iter().filter_map(of).collect()
 }
@@ -174,14 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_tight_is_told_and_what_is_enough_is_not() {
+    fn what_is_too_tight_is_reported_and_what_is_enough_is_not() {
         let rows = "Max cpu time 60 60 seconds\nMax open files 1024 524288 files\nMax stack size 65536 unlimited bytes\nMax processes 8 8 \
                     processes\nMax realtime timeout 50000 50000 us\n";
         let fixture = limited(rows);
-        let told = |is_bound| tight(&fixture.root(), is_bound).into_iter().map(|(_, told)| told).collect::<Vec<_>>();
+        let reported =
+            |is_bound| tight(&fixture.root(), is_bound).into_iter().map(|(_, reported)| reported).collect::<Vec<_>>();
         let of_root = ["CPU time of 60 s", "stack of 64 KiB", "real-time CPU time of 50 ms"];
-        assert_eq!(told(false), of_root);
-        assert_eq!(told(true), [&of_root[..], &["processes of this user of 8"]].concat());
+        assert_eq!(reported(false), of_root);
+        assert_eq!(reported(true), [&of_root[..], &["processes of this user of 8"]].concat());
         let untold = limited("");
         assert!(tight(&untold.root(), true).is_empty());
     }
@@ -190,13 +192,13 @@ mod tests {
     fn a_signal_is_blamed_on_the_limits_that_send_it() {
         let rows = "Max cpu time 1 1 seconds\nMax stack size 8388608 unlimited bytes\n";
         let fixture = limited(rows);
-        let told = |signal| ending_below(&fixture.root(), ExitStatus::from_raw(signal));
+        let reported = |signal| ending_below(&fixture.root(), ExitStatus::from_raw(signal));
         for signal in [libc::SIGXCPU, libc::SIGKILL] {
             let blamed = "; a limit may have ended it: CPU time of 1 s; to raise it: prlimit --cpu=unlimited --pid $$";
-            assert!(told(signal).ends_with(blamed), "{}", told(signal));
+            assert!(reported(signal).ends_with(blamed), "{}", reported(signal));
         }
         for other in [libc::SIGSEGV, libc::SIGTERM, 1 << 8] {
-            assert_eq!(told(other), ExitStatus::from_raw(other).to_string());
+            assert_eq!(reported(other), ExitStatus::from_raw(other).to_string());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use rustix::process::{Resource, getrlimit};
 
-/// The system's allocator. Where it has nothing more to give, the program ends with a message: nobody here goes on without.
+/// The system's allocator. Where it has nothing more to give, the program ends with a message: nothing here continues without.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TellingAllocator;
 
@@ -40,7 +40,7 @@ fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
 fn end(bytes: usize) -> ! {
     let mut line = Line::default();
     let limits = [Resource::As, Resource::Data].map(|limit| getrlimit(limit).current);
-    let _ = tell(&mut line, bytes, limits);
+    let _ = describe(&mut line, bytes, limits);
     // SAFETY: the bytes are there, and standard error may be closed.
     unsafe { libc::write(libc::STDERR_FILENO, line.bytes.as_ptr().cast(), line.length) };
     // SAFETY: ends the process at once: what would be done at its end may want memory.
@@ -48,7 +48,7 @@ fn end(bytes: usize) -> ! {
 }
 
 /// `limits` are of the address space, and of data.
-fn tell(into: &mut impl Write, bytes: usize, limits: [Option<u64>; 2]) -> fmt::Result {
+fn describe(into: &mut impl Write, bytes: usize, limits: [Option<u64>; 2]) -> fmt::Result {
     write!(into, "switchcost: failed to go on: found no memory for {bytes} bytes more")?;
     let what = [("the address space", "-v"), ("memory for data", "-d")];
     let limited = what.into_iter().zip(limits).filter_map(|(what, limit)| Some((what, limit?)));
@@ -94,7 +94,7 @@ mod tests {
     fn the_limit_is_named_where_there_is_one() {
         let said = |limits| {
             let mut line = Line::default();
-            tell(&mut line, 67_108_928, limits).expect("it fits");
+            describe(&mut line, 67_108_928, limits).expect("it fits");
             String::from_utf8(line.bytes[..line.length].to_vec()).expect("a text")
         };
         assert_eq!(

@@ -54,7 +54,7 @@ impl Restorer {
         Restorer::start(&[process.to_string()], Stdio::null())
     }
 
-    /// Of the CPUs that a thread of somebody else may run on, as these words say them.
+    /// The CPUs that another process's thread may run on, as these words say them.
     pub(crate) fn of_affinity(words: &[String]) -> io::Result<Restorer> {
         Restorer::start(&[&[AFFINITY.to_owned()], words].concat(), Stdio::null())
     }

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::futex;
 
-/// A file in memory, mapped whole and shared; zeroed at first. Unmapped when dropped, gone when nobody maps it.
+/// A file in memory, mapped whole and shared; zeroed at first. Unmapped when dropped, gone when no process maps it.
 #[derive(Debug)]
 pub struct SharedFile {
     file: OwnedFd,
@@ -138,7 +138,7 @@ mod tests {
                 }
             });
             word.store(1, SeqCst);
-            wake(word).expect("nobody or one is woken");
+            wake(word).expect("none or one is woken");
         });
     }
 

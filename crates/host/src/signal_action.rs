@@ -38,7 +38,7 @@ impl SignalAction {
 
     fn new(handler: libc::sighandler_t, flags: c_int) -> SignalAction {
         let action = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: of numbers, and of a function that may be missing: zeroed, it blocks no other signal and calls nobody.
+        // SAFETY: of numbers, and of a function that may be missing: zeroed, it blocks no other signal and calls nothing.
         let mut action = unsafe { action.assume_init() };
         action.sa_sigaction = handler;
         action.sa_flags = flags;
@@ -83,7 +83,7 @@ impl std::fmt::Debug for SignalAction {
 
 /// Sends a signal to the calling thread; its handler has run when this returns.
 pub(crate) fn raise(signal: c_int) -> io::Result<()> {
-    // SAFETY: takes a number; what the signal does was set by whoever calls this, or ends the process.
+    // SAFETY: takes a number; what the signal does was set by the caller, or ends the process.
     check(unsafe { libc::raise(signal) })
 }
 

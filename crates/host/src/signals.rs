@@ -13,7 +13,7 @@ const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIG
 
 /// Those that have come, a bit each.
 static COME: AtomicU64 = AtomicU64::new(0);
-/// What is put back must be what was there before anybody held anything back.
+/// What is put back must be what was there before any signal was blocked.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 extern "C" fn note(number: c_int) {
@@ -86,7 +86,7 @@ impl Drop for HeldBack {
 mod tests {
     use super::*;
 
-    /// One that nobody else in these tests holds back.
+    /// One that no other test blocks.
     const SIGNAL: c_int = libc::SIGUSR2;
 
     #[test]

@@ -4,8 +4,8 @@
 //! start can get away from it. It reads a pipe that only we write: when we ask it to, or when we are gone, however we
 //! went, it kills its children until it has none. The programs die with the supervisor (PR_SET_PDEATHSIG).
 //!
-//! Programs may live in a PID namespace of their own: then the supervisor is its first process. Process numbers are the same
-//! each time there, and its /proc shows nobody else; the kernel ends all in it with the supervisor.
+//! Programs may live in a PID namespace of their own: then the supervisor is its first process. Process numbers are the same each time
+//! there, and its /proc shows no others; the kernel ends all in it with the supervisor.
 
 mod child;
 mod fork;
@@ -117,8 +117,7 @@ impl Drop for Supervisor {
     }
 }
 
-/// Waits until whoever is seen to be a zombie has also woken its parent: the kernel does both under one lock, which this
-/// takes once.
+/// Waits until a task seen as a zombie has also woken its parent: the kernel does both under one lock, which this takes once.
 pub fn await_notified_parents() {
     let _ = rustix::process::getpriority_pgrp(None);
 }

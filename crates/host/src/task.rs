@@ -26,12 +26,12 @@ pub fn current_pid() -> i32 {
     getpid().as_raw_nonzero().get()
 }
 
-/// Stops this process as `kill -STOP` does; returns when somebody lets it go on (SIGCONT).
+/// Stops this process as `kill -STOP` does; returns when it is continued (SIGCONT).
 pub fn stop_self() -> io::Result<()> {
     Ok(kill_process(getpid(), Signal::STOP)?)
 }
 
-/// Whether this process ignores a signal, given by its number: whoever started it may have had that so, as `nohup` has SIGHUP.
+/// Whether this process ignores a signal, given by its number: its parent may have set that, as `nohup` does for SIGHUP.
 pub fn is_ignored(signal: i32) -> bool {
     SignalAction::of(signal).is_ok_and(|action| action.is_ignored())
 }
@@ -121,16 +121,16 @@ pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Re
     tie(command);
     let mut child = command.spawn()?;
     let group = Pid::from_child(&child);
-    let mut is_told = false;
+    let mut is_asked = false;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if !is_told && should_stop() {
+        if !is_asked && should_stop() {
             // Not SIGINT: who is started in the background of a shell may ignore it. The program has not been waited for,
             // so the number is still its own.
             let _ = kill_process_group(group, Signal::TERM);
-            is_told = true;
+            is_asked = true;
         }
         std::thread::sleep(STOP_WITHIN);
     }
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_waited_for_and_told_once_to_stop() {
+    fn a_program_is_waited_for_and_asked_once_to_stop() {
         let status = run_tied(Command::new("sh").args(["-c", "exit 7"]), &|| false).expect("a shell");
         assert_eq!(status.code(), Some(7));
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_is_taken_for_the_parent() {
+    fn no_one_else_is_taken_for_the_parent() {
         assert!(end_with(0).is_err() && end_with(current_pid()).is_err());
     }
 

@@ -4,11 +4,11 @@
 //! run, as programs may make addresses from the paths of their files. In it are `lock`, which is ours as long as we live (flock),
 //! and `files`, which is for everything else.
 //!
-//! A process of our own waits until the run is gone and removes the folder then ([`crate::removal::watch`]). What that could not do, as where the
-//! power failed or it was killed, too, the next run does. Only such a folder is removed as is surely one of ours and nobody's
-//! any more: it has the name and the lock, both belong to this user, and nobody holds the lock. Symbolic links are not followed.
+//! A process of our own waits until the run is gone and removes the folder then ([`crate::removal::watch`]). What that could not do, as
+//! where the power failed or it was killed, too, the next run does. Only such a folder is removed as is surely one of ours and abandoned:
+//! it has the name and the lock, both belong to this user, and no process holds the lock. Symbolic links are not followed.
 
-pub(crate) mod remains;
+pub(crate) mod abandoned_folder;
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write};
@@ -70,7 +70,7 @@ impl TemporaryFolder {
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         LOCKS.lock().unwrap_or_else(PoisonError::into_inner).retain(|&lock| lock != self.lock.as_raw_fd());
-        let is_removed = remains::remove(&self.whole, &self.lock).is_ok();
+        let is_removed = abandoned_folder::remove(&self.whole, &self.lock).is_ok();
         // Otherwise it may take a while, and the watcher goes on with it.
         if let Some(watcher) = self.watcher.take().filter(|_| is_removed) {
             watcher.dismiss();
@@ -96,7 +96,7 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
     Ok(Some(folder))
 }
 
-/// None where somebody took the folder for abandoned before it was locked.
+/// None if another process took the folder for abandoned before it was locked.
 fn new_lock(folder: &OwnedFd) -> io::Result<Option<File>> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mut lock = File::from(openat(folder, LOCK, flags, Mode::RUSR | Mode::WUSR)?);
@@ -110,12 +110,12 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Removes what runs have left that are no more. What cannot be removed stays, and hinders nobody.
+/// Removes what runs have left that are no more. What cannot be removed stays, and does no harm.
 fn sweep(within: &Path) {
     let Ok(entries) = fs::read_dir(within) else { return };
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| is_named_as_ours(path)) {
-        if let Ok(Some(lock)) = remains::lock(&path) {
-            let _ = remains::remove(&path, &lock);
+        if let Ok(Some(lock)) = abandoned_folder::lock(&path) {
+            let _ = abandoned_folder::remove(&path, &lock);
         }
     }
 }

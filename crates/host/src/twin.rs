@@ -1,5 +1,5 @@
 //! A program that runs in turns: it waits, stopped, until it is let run, and is stopped again. What it and its children have used is
-//! told by the kernel when it has ended.
+//! reported by the kernel when it has ended.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,10 +17,10 @@ use crate::fixed_addresses::fix_addresses;
 use crate::task::{self, Forked};
 use crate::usage::{Usage, wait4};
 
-/// Far below whoever takes its CPU from it: the lowest real-time priority, so that nobody else does.
+/// Far below the task that takes its CPU: the lowest real-time priority, so that no other does.
 const LOWEST: StepsBelowTop = StepsBelowTop(98);
 
-/// It is stopped every few milliseconds. One that is not, since whoever did it is gone, is ended by the kernel after this.
+/// It is stopped every few milliseconds. One that is not, since its controller is gone, is killed by the kernel after this.
 const LONGEST_TURN: Duration = Duration::from_secs(5);
 
 /// A program in a process group of its own, killed with all of that when dropped.
@@ -61,7 +61,7 @@ impl Twin {
         let process = task::fork(move || {
             prepare()?;
             task::stop_self()?;
-            // Why it cannot be run is told by whoever tries it before.
+            // Why it cannot be run is reported by an earlier attempt.
             drop(command.exec());
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(NOT_RUN) }

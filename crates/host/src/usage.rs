@@ -63,8 +63,8 @@ pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     }
 }
 
-/// Waits as wait4(2) does, of which `whom` and `options` are. With WNOHANG none where nobody has ended; else the number of the child,
-/// how it ended, and what it used.
+/// Waits as wait4(2) does, of which `whom` and `options` are. With WNOHANG none if no child has ended; else the number of the child, how it
+/// ended, and what it used.
 pub(crate) fn wait4(whom: i32, options: c_int) -> io::Result<Option<(i32, ExitStatus, Usage)>> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -72,7 +72,7 @@ pub(crate) fn wait4(whom: i32, options: c_int) -> io::Result<Option<(i32, ExitSt
         // SAFETY: the pointers are valid for writing one number and one rusage.
         let ended = unsafe { libc::wait4(whom, &raw mut status, options, usage.as_mut_ptr()) };
         if ended >= 0 {
-            // SAFETY: of numbers only, for which zeroes are valid, and written by the call where somebody has ended.
+            // SAFETY: of numbers only, for which zeroes are valid, and written by the call if a child has ended.
             let usage = Usage::of(&unsafe { usage.assume_init() });
             return Ok((ended > 0).then(|| (ended, ExitStatus::from_raw(status), usage)));
         }

@@ -151,7 +151,7 @@ impl Discipline {
         let needed = if self.policy.is_real_time() {
             "real-time rights; use --no-rt"
         } else {
-            "a caller under SCHED_OTHER, as everything is that was not told otherwise; use chrt --other 0 switchcost ..."
+            "a caller under SCHED_OTHER, the default; use chrt --other 0 switchcost ..."
         };
         let name = self.policy.to_string().to_uppercase();
         format!("found SCHED_{name} refused ({error}), need {needed}")

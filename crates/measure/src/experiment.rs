@@ -34,7 +34,7 @@ pub(crate) struct Timed {
     pub(crate) time: Split,
     /// Hand-offs from one task to another, the untimed ones too.
     pub(crate) switching_handoffs: u64,
-    /// Switches of the kernel that it took to tell the tasks what to do.
+    /// Kernel switches that the commands to tasks took.
     pub(crate) control_switches: u64,
     /// Switches that a user-level mechanism counted itself, the untimed ones too.
     pub(crate) user_switches: u64,

@@ -15,10 +15,10 @@
 
 mod at_once;
 mod controls;
-mod displaced;
 mod experiment;
 mod latency;
 mod peers;
+mod placement_noise;
 mod plan;
 mod preempt;
 pub mod prices;

@@ -1,4 +1,4 @@
-//! The kernel tasks of an experiment: the caller, which leads, and its peers, which do what they are told.
+//! The kernel tasks of an experiment: the caller, which leads, and its peers, which follow commands.
 //!
 //! What comes in: a case. What goes out: peers in their seats, each pinned, with its memory and its priority, and what all share: the
 //! channels, the commands, the times. Which batches are run, and what is counted, is up to the experiments ([`crate::ring`],

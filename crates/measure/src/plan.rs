@@ -146,7 +146,7 @@ pub fn plan(
     let max_repetitions = selection.max_repetitions.unwrap_or(pace.max_repetitions);
     check::check_repetitions(selection.confidence_per_mille, max_repetitions)?;
     let budget_ns = selection.budget.unwrap_or(pace.budget);
-    // A preset is as long as it is; only who says what to measure, or for how long, is told that it cannot be.
+    // A preset is as long as it is; only an explicit selection or budget is refused.
     if is_selected || selection.budget.is_some() {
         check::check_time(&cases, budget_ns, selection.confidence_per_mille)?;
     }

@@ -57,7 +57,7 @@ impl Preemption {
         run_victim(&self.shared, memory, &self.set, batch.warm_up, &mut Vec::new(), || ());
         let (handoffs, time) = run_victim(&self.shared, memory, &self.set, batch.rounds, gaps, || ());
         self.shared.tell_to_stop();
-        // Computing, as a victim does: waiting would leave the CPU idle until the timer fires, and look like somebody else's.
+        // Computing, as a victim does: waiting would leave the CPU idle until the timer fires, and look like another task's.
         while !self.shared.has_stopped() {
             std::hint::spin_loop();
         }

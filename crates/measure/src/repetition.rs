@@ -16,8 +16,8 @@ use units::{Nanos, Ticks};
 
 use crate::at_once::AtOnce;
 use crate::controls::Discipline;
-use crate::displaced::Displaced;
 use crate::experiment::{Batch, Experiment, Split, Timed, Watch};
+use crate::placement_noise::PlacementNoise;
 use crate::preempt::Preemption;
 use crate::protocol::{BatchRounds, Message, Order};
 use crate::ring::Ring;
@@ -41,8 +41,7 @@ const COUNTED_BATCHES: u64 = 16;
 
 /// Reads one order, runs it, and writes samples as they are taken.
 ///
-/// Errors: only where the order cannot be read or nobody takes the answer; what goes wrong with the experiment is an
-/// answer too.
+/// Errors: only where the order cannot be read or the answer is not read; what goes wrong with the experiment is an answer too.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     let order: Order = serde_json::from_reader(input)?;
     let mut speaker = Speaker { output };
@@ -78,13 +77,13 @@ struct Repetition<'a> {
     /// When the CPU was last left to others.
     busy_since: Nanos,
     core_counter: Option<Box<dyn RunningCounter>>,
-    _displaced: Displaced,
+    _placement_noise: PlacementNoise,
 }
 
 impl<'a> Repetition<'a> {
     fn start(order: &'a Order) -> Result<Self, String> {
         let mut random = ChaCha8Rng::seed_from_u64(order.seed);
-        let displaced = Displaced::by(&mut random);
+        let placement_noise = PlacementNoise::by(&mut random);
         let experiment = start_experiment(order)?;
         let mut cpus = order.case.placement.cpus.clone();
         cpus.sort_unstable();
@@ -101,7 +100,7 @@ impl<'a> Repetition<'a> {
             position: 0,
             busy_since,
             core_counter,
-            _displaced: displaced,
+            _placement_noise: placement_noise,
         })
     }
 

@@ -57,7 +57,7 @@ pub struct Progress {
     pub elapsed: Nanos,
 }
 
-/// When a run ends, and who is told of it. The caller's side of [`measure`].
+/// When a run ends, and who is notified. The caller's side of [`measure`].
 pub trait Stop {
     /// Whether this case's cycles are precise enough.
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;

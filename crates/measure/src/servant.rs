@@ -89,7 +89,7 @@ fn ended(status: &std::process::ExitStatus) -> String {
     if may_have_ended(*status) {
         return found;
     }
-    format!("{found}; if the kernel killed it for want of memory (dmesg tells), use a smaller --size or fewer --tasks")
+    format!("{found}; if the kernel killed it for lack of memory (see dmesg), use a smaller --size or fewer --tasks")
 }
 
 /// Cuts a stream of bytes into messages.

@@ -1,7 +1,7 @@
 //! The tasks of a case, for a tracer: set up as for a measurement, and run between two stops without being timed.
 //!
 //! ```text
-//!  set up, two rounds ──> SIGSTOP ──(somebody begins to trace, SIGCONT)──> so many rounds ──> SIGSTOP ──> end
+//! set up, two rounds ──> SIGSTOP ──(tracing begins, SIGCONT)──> so many rounds ──> SIGSTOP ──> end
 //! ```
 
 use host::clock::Clock;

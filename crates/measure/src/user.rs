@@ -108,7 +108,7 @@ impl Bodies {
     }
 
     /// The same where the arm walks at all.
-    fn walk_if_told(&self, task: usize) {
+    fn walk_if_asked(&self, task: usize) {
         if self.walks.get() {
             self.walk(task);
         }
@@ -122,7 +122,7 @@ impl Bodies {
         batch.rounds * self.tasks as u64
     }
 
-    /// Times one call; what it walked is told apart from the rest.
+    /// Times one call; what it walked is distinguished from the rest.
     #[inline(always)]
     fn time<T>(&self, body: impl FnOnce() -> T) -> (T, Split) {
         let walked = self.walked.get();

@@ -14,16 +14,16 @@ pub enum Why {
     Yielded,
     /// It was preempted by a task that was woken while it ran.
     PreemptedByWoken,
-    /// It was preempted by a task that had been waiting for the CPU since before it ran, before its time slice was over: somebody was
-    /// woken, and it was that one's turn.
+    /// It was preempted before the end of its time slice by a task that had been queued since before it ran: another task was woken,
+    /// and it was the queued one's turn.
     PreemptedByQueued,
     /// The same at the end of its time slice.
     SliceEnded,
-    /// It could have run on, but its CPU time is used up: the quota of its control group, or its share under SCHED_DEADLINE.
+    /// It could have continued, but its CPU time is used up: the quota of its control group, or its share under SCHED_DEADLINE.
     Throttled,
     /// It was stopped by a signal (SIGSTOP, Ctrl-Z).
     Stopped,
-    /// It was stopped for who traces it, as a debugger does.
+    /// It was stopped for its tracer, such as a debugger.
     Traced,
     /// It was frozen, with its control group or for a suspend of the machine.
     Frozen,
@@ -32,7 +32,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// Whether the task could have run on. The kernel counts all of these, and no other, as involuntary.
+    /// Whether the task could have continued. The kernel counts exactly these as involuntary.
     pub fn is_involuntary(self) -> bool {
         matches!(self, Why::Yielded | Why::Throttled) || self.is_preemption()
     }
@@ -43,33 +43,33 @@ impl Why {
     }
 }
 
-/// By which way the task had entered the kernel when it left its CPU.
+/// How the task had entered the kernel when it left its CPU.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// A system call, by its name, or its number where that has no name here.
+    /// A system call, by its name, or its number if it has no name here.
     SystemCall(String),
-    /// The system call futex, to wait for something that its arguments tell.
+    /// The system call futex, by what its arguments wait for.
     Futex(FutexWait),
     /// A page fault.
     PageFault,
     /// An interrupt that came while its own code ran.
     Interrupt,
-    /// It is a thread of the kernel and enters from nowhere.
+    /// It is a kernel thread, which never enters.
     Kernel,
-    /// Not told apart any more: the task had too many causes.
+    /// Not recorded: the task had too many causes.
     Other,
 }
 
-/// What a wait in futex is for, as far as its arguments tell.
+/// What a wait in futex is for, as far as its arguments show.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize, strum::Display,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum FutexWait {
-    /// A lock that another thread holds: the word says that it is taken and waited for.
+    /// A lock that another thread holds: its word has the bits of a contended lock.
     Lock,
-    /// Something, for no longer than a time.
+    /// Something, with a timeout.
     Timed,
 }

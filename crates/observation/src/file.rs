@@ -5,7 +5,7 @@ use record::Chain;
 use remedies::{for_reading, for_writing};
 use units::Bytes;
 
-use crate::{OBSERVATION_SCHEMA, OBSERVATION_VERSION, Observation};
+use crate::{OBSERVATION_FORM, OBSERVATION_SCHEMA, OBSERVATION_VERSION, Observation};
 
 /// A longer file is no record: ten thousand tasks take less.
 const LIMIT: Bytes = Bytes::mib(256);
@@ -34,9 +34,7 @@ pub enum ReadObservationError {
         source: io::Error,
     },
     /// It is something else.
-    #[error(
-        "found {found} in {path}, need {OBSERVATION_SCHEMA}/{OBSERVATION_VERSION}, as switchcost observe writes it"
-    )]
+    #[error("found {found} in {path}, need {OBSERVATION_FORM}, as switchcost observe writes it")]
     Unfit {
         /// Where.
         path: PathBuf,
@@ -48,7 +46,7 @@ pub enum ReadObservationError {
 impl Observation {
     /// The schema and version that this program writes.
     pub fn schema_now() -> String {
-        format!("{OBSERVATION_SCHEMA}/{OBSERVATION_VERSION}")
+        OBSERVATION_FORM.to_owned()
     }
 
     /// Writes it as JSON, with a checksum of all before as its last field.
@@ -148,6 +146,7 @@ mod tests {
         observation.write(&mut text).expect("memory takes it");
         assert_eq!(read(&text), Ok(observation.clone()));
         assert!(observation.is_checked());
+        assert_eq!(OBSERVATION_FORM, format!("{OBSERVATION_SCHEMA}/{OBSERVATION_VERSION}"));
         for at in (0..text.len()).filter(|&at| text[at].is_ascii_digit()) {
             let mut changed = text.clone();
             changed[at] = if changed[at] == b'9' { b'8' } else { changed[at] + 1 };

@@ -1,12 +1,12 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// Shorter times are all in the first bucket.
 const FIRST_LOG: u32 = 8;
 
-/// How many times were how long: two buckets for each power of two from 256 ns on. The first is for all that is shorter, the
-/// last for all that is longer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A histogram of times: counts below 256 ns, then in two buckets per power of two; the last is open.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -26,7 +26,7 @@ impl Histogram {
         }
     }
 
-    /// Takes off what an earlier one had counted.
+    /// Subtracts an earlier one.
     pub(crate) fn subtract(&mut self, earlier: &Histogram) {
         for (count, earlier) in self.counts.iter_mut().zip(&earlier.counts) {
             *count = count.saturating_sub(*earlier);

@@ -1,4 +1,4 @@
-//! The record of an observation: how often live tasks were switched, why, by whom, and how long they were off their CPUs.
+//! The record of an observation: how often live tasks switched, why, to which neighbours, and how long they were off their CPUs.
 //!
 //! What comes in: sums that an observer has counted. What goes out: one JSON file (see `docs/formats/observation.md`), and the
 //! same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
@@ -33,8 +33,11 @@ pub const OBSERVATION_SCHEMA: &str = "switchcost.record.observation";
 /// The newest version that this program writes and reads. Version 1: the first. Version 2: the record ends in a checksum.
 pub const OBSERVATION_VERSION: u32 = 2;
 
-/// What was observed, by whom, and all that was counted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The name with the newest version, as the file carries it.
+pub const OBSERVATION_FORM: &str = "switchcost.record.observation/2";
+
+/// What was observed and all that was counted. Times are in nanoseconds; names are those of other programs' tasks, as the kernel keeps them.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Observation {
     /// [`OBSERVATION_SCHEMA`] and its version.
     pub schema: String,
@@ -44,60 +47,60 @@ pub struct Observation {
     pub started_at: String,
     /// The machine.
     pub host: HostManifest,
-    /// Who was observed.
+    /// What was observed.
     pub subject: Subject,
-    /// For how long.
+    /// Length of the window.
     pub window_ns: Nanos,
-    /// Whether it went on: the observer was killed before it could write all of it.
+    /// Whether this is a snapshot: the observer was killed before the end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unfinished: bool,
-    /// Requests that the observed served in the window, where that is known.
+    /// Requests that the observed tasks served in the window, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// How it was counted, and so what is known at all.
+    /// How switches were counted, which decides what is known.
     pub source: Source,
-    /// Why it was not counted in a way that tells more; one reason for each.
+    /// Why no better source was used, one reason for each.
     pub not_counted_by: Vec<String>,
-    /// What each CPU did in the window; empty where the source does not tell.
+    /// What each CPU did in the window; empty if the source does not show it.
     pub cpus: Vec<CpuTime>,
-    /// The observed tasks.
+    /// The observed tasks, by process and thread name; those of processes that ended by name.
     pub tasks: Vec<Tasks>,
-    /// What others did to them.
+    /// Observed processes and others that preempted them, woke them, or ran while they waited.
     pub pairs: Vec<Pair>,
-    /// Their waits for a CPU that were behind no process that is remembered.
+    /// Their waits for a CPU that were behind none of the processes in `pairs`. With `kept_waiting_ns` they add up to `wait_ns`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Waits>,
-    /// The longest of their waits for a CPU, the longest first.
+    /// Their three longest waits for a CPU, the longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longest_waits: Vec<LongWait>,
-    /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not tell.
+    /// Time that the scheduler took at their switches (`--scheduler-time`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_scheduler: Option<InScheduler>,
-    /// What was not counted for want of room.
+    /// What was not counted for lack of room.
     pub lost: Lost,
-    /// What observing cost; none where the source does not tell.
+    /// What observing cost; none if the source does not show it.
     pub own_cost: Option<OwnCost>,
-    /// Limits on CPU time of the control groups of the observed, and what they took.
+    /// Control groups of the observed tasks whose CPU quota was used up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<Throttled>,
-    /// How switches and waits are spread over the window, in order; empty in older records.
+    /// Switches and waits over the window, in at most 240 stretches in order; empty in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
-    /// Stacks at switches, where they were asked for.
+    /// Stacks at switches (`--stacks`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<SampledStacks>,
-    /// Time slices that were extended (rseq) on the whole machine; none where the kernel does not count them.
+    /// Time slices extended (rseq) on the whole machine; none if the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
-    /// What is known from elsewhere of what cold caches cost the observed programs.
+    /// What is known from other files of what cold caches cost the observed programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownReload>,
-    /// What a switch costs here; none where it was neither measured nor remembered.
+    /// What a switch costs on this machine; none if there is no measurement of it.
     pub calibration: Option<Calibration>,
 }
 
 impl Observation {
-    /// One of this machine in which nothing was counted yet.
+    /// One in which nothing has been counted yet.
     pub fn empty(host: HostManifest, started_at: String) -> Observation {
         Observation {
             schema: Observation::schema_now(),
@@ -128,7 +131,7 @@ impl Observation {
     }
 }
 
-/// Who was observed.
+/// What was observed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -142,18 +145,18 @@ pub enum Subject {
     Everything,
 }
 
-/// How it was counted, from most to least told.
+/// How switches were counted, from most to least detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Source {
     /// Programs on the kernel's tracepoints.
     Bpf,
-    /// The same without a clock: counts, causes and waits for a CPU; no times off it, and no neighbours.
+    /// The same without a clock: counts, causes and waits for a CPU; no times off it, neighbours or CPUs.
     BpfCounts,
-    /// The kernel's records of switches (perf): when, and whether voluntary; not why and by whom.
+    /// The kernel's records of switches (perf): when, and whether voluntary; no causes, neighbours or waits for a CPU.
     Perf,
-    /// The kernel's own counters in /proc: how many, not why and by whom.
+    /// The kernel's own counters in /proc: how many; no times off the CPU either.
     Proc,
 }
 
@@ -162,7 +165,7 @@ pub enum Source {
 pub struct CpuTime {
     /// Which CPU.
     pub cpu: CpuId,
-    /// All switches on it, of whomever.
+    /// All switches on it, of any task.
     pub switches: u64,
     /// Time in tasks.
     pub busy_ns: Nanos,
@@ -170,15 +173,15 @@ pub struct CpuTime {
     pub idle_ns: Nanos,
 }
 
-/// Observed tasks that are told apart no further: the threads of one name of one process, or all processes of a name that ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Observed tasks that are not distinguished further: the threads of one name of one process, or all ended processes of a name.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Tasks {
-    /// The process; none for processes that ended, which are together.
+    /// The process; none for those that ended.
     pub process: Option<u32>,
-    /// What its own PID namespace calls the process, where that is another than the observer's, as in a container.
+    /// Its number in its own PID namespace, if that is not the observer's, as in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_inside: Option<u32>,
-    /// The control group of the process, where it was there at the end; hostile text until escaped.
+    /// The control group of the process at the end; hostile text until escaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_group: Option<String>,
     /// The name of its threads, as the kernel keeps it; hostile text until escaped.
@@ -193,28 +196,28 @@ pub struct Tasks {
     pub involuntary: u64,
     /// Time on a CPU.
     pub run_ns: Nanos,
-    /// Time off the CPU that is over.
+    /// Time off the CPU, of switches after which it came back.
     pub off_ns: Nanos,
     /// Of it, time ready to run and waiting for a CPU.
     pub wait_ns: Nanos,
-    /// Time that others ran on its CPU while it was off, where it came back to the same CPU.
+    /// Time that others ran on its CPU while it was off, if it came back to the same CPU.
     pub others_ns: Nanos,
-    /// Moves to another thread of the same core, to another core below the same last-level cache, and further.
+    /// Moves within a core, within a last-level cache, and further.
     pub moved: [u64; 3],
-    /// Tasks that were off the CPU at the end ...
+    /// Tasks that were off the CPU at the end.
     pub off_at_end: u64,
-    /// ... and for how long they had been, which `off_ns` does not hold.
+    /// Time since they had left, which is not in `off_ns`.
     pub off_at_end_ns: Nanos,
-    /// Largest resident memory of its process that was seen; none where it was not looked at in time.
+    /// Largest resident memory of its process seen; none if it ended before it was read.
     pub resident_bytes: Option<Bytes>,
-    /// Most memory that its process touched in a tenth of a second, by pages: the lines touched are at most so many. None where it
-    /// was not looked at.
+    /// Most memory that its process touched in a tenth of a second, in whole pages: an upper bound of the lines touched. None if not
+    /// read.
     pub referenced_bytes: Option<Bytes>,
     /// Why they left their CPUs.
     pub causes: Vec<Cause>,
     /// Time off the CPU, of each switch.
     pub off: Histogram,
-    /// Wait for a CPU, of each time that it got one again.
+    /// Each wait for a CPU.
     pub wait: Histogram,
     /// Time that others ran meanwhile, of each switch after which it came back to the same CPU.
     pub others: Histogram,
@@ -231,11 +234,11 @@ impl Tasks {
 }
 
 /// One reason to leave a CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Cause {
     /// Why.
     pub why: Why,
-    /// Where in the kernel.
+    /// How it had entered the kernel.
     pub entry: Entry,
     /// How often.
     pub switches: u64,
@@ -245,37 +248,36 @@ pub struct Cause {
     pub wait_ns: Nanos,
 }
 
-/// What another process did to an observed one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An observed process and another one.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Pair {
     /// The observed process.
     pub process: u32,
-    /// Its name; hostile text until escaped, and empty where there were too many to remember.
+    /// Its name; hostile text until escaped, empty if there were too many.
     pub process_name: String,
-    /// The other process; none for the kernel's threads, which are together. It may be the same: its own threads.
+    /// The other process; none for kernel threads. It may be the same: its own threads.
     pub other: Option<u32>,
     /// Name of the other; hostile text until escaped.
     pub name: String,
-    /// Time that it ran on the CPU that a task of the observed one had last, while that was off.
+    /// Time that it ran on the last CPU of a task of the observed process while that was off.
     pub ran_ns: Nanos,
-    /// How often it did.
+    /// Number of such runs.
     pub runs: u64,
     /// How often it took the CPU from the observed one.
     pub preempted: u64,
-    /// How often it ran as the observed one was woken: it woke it, or an interrupt came while it ran. 0 where wakers were not
-    /// asked for.
+    /// How often it ran as the observed one was woken: it woke it, or an interrupt did while it ran. 0 without `--wakers`.
     pub woke: u64,
-    /// Time that it ran while a task of the observed one waited for that CPU and could have run: a part of its `wait_ns`.
+    /// Time that it ran while a task of the observed process waited for that CPU: a part of its `wait_ns`.
     #[serde(default)]
     pub kept_waiting_ns: Nanos,
-    /// How many runs that were.
+    /// Number of such runs.
     #[serde(default)]
     pub kept_waiting: u64,
 }
 
-/// Time inside the scheduler, from its entry to its exit, without what observing took of it: once for each switch from or to an
-/// observed task, but for the first one to a new task.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Time inside the scheduler, from entry to exit, without that of observing: once for each switch from or to an observed task,
+/// except the first one to a new task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InScheduler {
     /// All of it.
     pub ns: Nanos,
@@ -288,18 +290,18 @@ pub struct InScheduler {
 pub struct Lost {
     /// Tasks that were not observed.
     pub tasks: u64,
-    /// Switches whose cause is not told.
+    /// Switches without a cause.
     pub causes: u64,
-    /// Runs, preemptions and wake-ups whose other side is not told.
+    /// Runs, preemptions and wake-ups without the other side.
     pub pairs: u64,
-    /// Switches and wake-ups that are not in the trace that was asked for.
+    /// Switches and wake-ups missing in the trace (`--events`).
     #[serde(default)]
     pub events: u64,
-    /// Records of switches, of which each is one switch at most; what is left of times before and after is not counted.
+    /// perf's records of switches, each of one switch at most.
     #[serde(default)]
     pub records: u64,
-    /// Switches that are in the counts and of which no more is known: the task could not be followed, since it gained rights, or ran
-    /// on a CPU that came online later.
+    /// Switches known from the kernel's counters alone: the task could not be followed, since it gained rights, or ran on a CPU that
+    /// came online later.
     #[serde(default)]
     pub unfollowed: u64,
 }
@@ -311,10 +313,10 @@ impl Lost {
     }
 }
 
-/// What the observed did together in a stretch of the window, from the end of the one before on.
+/// What the observed tasks did in a stretch of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Moment {
-    /// When it ends, from the start of the window on.
+    /// Its end, from the start of the window.
     pub end_ns: Nanos,
     /// Switches that they asked for by waiting.
     pub voluntary: u64,
@@ -329,17 +331,17 @@ pub struct Moment {
 /// What observing cost.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OwnCost {
-    /// Time of the programs in the kernel, in the part of the window in which it was measured ...
+    /// Time of the BPF programs in `measured_ns`.
     pub kernel_ns: Nanos,
-    /// ... which is so long ...
+    /// The part of the window in which it was measured.
     pub measured_ns: Nanos,
-    /// ... and saw so many switches on all CPUs.
+    /// Switches on all CPUs in that part.
     pub switches: u64,
-    /// CPU time of the observer itself over the whole window.
+    /// CPU time of the observer over the whole window.
     pub user_ns: Nanos,
 }
 
-/// A limit on CPU time that bound the observed.
+/// A CPU quota that was used up.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Throttled {
     /// The control group; hostile text until escaped.
@@ -348,7 +350,7 @@ pub struct Throttled {
     pub times: u64,
     /// How long its tasks were kept from running.
     pub throttled_ns: Nanos,
-    /// When an observed process was first found in it, from the start on; none where one was in it from the start.
+    /// When an observed process was first found in it, from the start; none if one was in it from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joined_after_ns: Option<Nanos>,
 }
@@ -358,7 +360,7 @@ pub struct Throttled {
 pub struct SliceExtensions {
     /// How often.
     pub granted: u64,
-    /// Of them, how often the thread gave the CPU back in time: a preemption inside of the section less.
+    /// Of these, how often the thread gave the CPU back in time: a preemption inside the section less.
     pub yielded: u64,
 }
 
@@ -380,10 +382,10 @@ pub struct Calibration {
     pub measured_at: String,
     /// A switch to a task that blocks, between processes: the direct cost.
     pub blocked: Option<Cost>,
-    /// A switch at sched_yield, which blocks nobody.
+    /// A switch at sched_yield, which blocks no task.
     pub yielded: Option<Cost>,
-    /// A switch of a preemption out of a timer interrupt, with its half of the interrupt and of all that comes with it; none in older
-    /// records, and where it could not be measured.
+    /// A switch of a preemption by a timer interrupt, with half of all that comes with it; none in older records, and if it could not
+    /// be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempted: Option<Cost>,
     /// The reload after a switch between tasks that each walk an array in between; smallest array first.
@@ -398,13 +400,13 @@ pub struct Calibration {
 pub struct Load {
     /// Size of the memory.
     pub size_bytes: Bytes,
-    /// One that depends on the one before, in random order.
+    /// In random order, each depending on the one before.
     pub chase_ns: f64,
-    /// The same after all caches were emptied; none where they could not be, or do not hold so much.
+    /// The same with empty caches, a word a line; none if they could not be emptied, or do not hold so much.
     pub emptied_ns: Option<f64>,
-    /// The same with one load of each page, which is one of its translation, too.
+    /// The same with empty caches, one load a page, which also needs a translation.
     pub emptied_by_page_ns: Option<f64>,
-    /// One in order that depends on nothing, at the fastest; none in older records.
+    /// In order and independent, at the fastest; none in older records.
     pub in_order_ns: Option<f64>,
 }
 
@@ -415,6 +417,6 @@ pub struct Reload {
     pub size_bytes: Bytes,
     /// A walk without a switch before it, in nanoseconds.
     pub walk_ns: f64,
-    /// What it takes longer behind a switch, with what the switch itself takes longer for having run cold.
+    /// How much longer it takes after a switch, including the switch itself running cold.
     pub cost: Cost,
 }

@@ -1,11 +1,12 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stacks of the observed programs at their switches: of every so many switches one was sampled, by chance.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Stacks of the observed programs at their switches, sampled at random.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SampledStacks {
-    /// So many samples a second were asked for.
+    /// Samples a second that were asked for.
     pub per_second: u64,
-    /// Switches whose samples found no room.
+    /// Switches whose samples were lost for lack of room.
     pub lost_switches: u64,
     /// Files that code is in.
     pub modules: Vec<Module>,
@@ -16,7 +17,7 @@ pub struct SampledStacks {
 }
 
 /// A file that code is in, or memory that is in none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Module {
     /// Its path in the process's own view of files, or the kernel's word in brackets; hostile text until escaped.
     pub path: String,
@@ -25,29 +26,29 @@ pub struct Module {
 }
 
 /// A place in code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Frame {
     /// Index of the module.
     pub module: u32,
     /// Offset in its file.
     pub offset: u64,
-    /// The function there, where the file tells; hostile text until escaped.
+    /// The function there, if the file names it; hostile text until escaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
 
 /// A stack, with how often it was seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct UserStack {
     /// The process.
     pub process: u32,
     /// The name of the thread; hostile text until escaped.
     pub name: String,
-    /// Whether it left its CPU to wait; else it could have run on.
+    /// Whether it left its CPU to wait; otherwise it could have continued.
     pub is_wait: bool,
-    /// How often it was sampled.
+    /// Number of samples.
     pub samples: u64,
-    /// Switches for which these samples stand.
+    /// Switches that these samples represent.
     pub switches: u64,
     /// Indices of its frames, the innermost first; empty where there is no stack, as at the end of a task.
     pub frames: Vec<u32>,

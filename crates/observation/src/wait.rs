@@ -12,31 +12,30 @@ pub enum Behind {
     Process(String),
     /// A thread of the kernel.
     Kernel,
-    /// No task ran on that CPU: it was idle and on its way to the task, or the task was not let onto it yet.
+    /// No task ran on that CPU: it was leaving its idle loop, or the task was not yet allowed on it.
     Nobody,
     /// Its own CPU time was used up.
     Throttled,
     /// It was in the queue of another CPU, and was moved from there.
     Moved,
-    /// Others that are not remembered: there were too many runs meanwhile, or too many processes.
+    /// Others that were not recorded: there were too many runs meanwhile, or too many processes.
     Others,
 }
 
-/// Time that the tasks of a process waited for a CPU behind no process that is remembered. What is behind one is in
-/// [`crate::Pair::kept_waiting_ns`]; together they are the process's `wait_ns`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Time that the tasks of a process waited for a CPU, but behind none of the processes in `pairs` (see their `kept_waiting_ns`).
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Waits {
     /// The process.
     pub process: u32,
-    /// Its name; hostile text until escaped, and empty where there were too many to remember.
+    /// Its name; hostile text until escaped, empty if there were too many.
     pub process_name: String,
-    /// [`Behind::Nobody`].
+    /// The CPU was idle.
     pub nobody_ns: Nanos,
-    /// [`Behind::Throttled`].
+    /// A quota was used up.
     pub throttled_ns: Nanos,
-    /// [`Behind::Moved`].
+    /// Queued on another CPU.
     pub moved_ns: Nanos,
-    /// [`Behind::Others`].
+    /// Behind others that were not recorded.
     pub others_ns: Nanos,
 }
 
@@ -57,14 +56,14 @@ pub struct LongWait {
     pub thread: u32,
     /// Its name; hostile text until escaped.
     pub name: String,
-    /// When it began, since the beginning of the observation.
+    /// When it began, since the start of the observation.
     pub since_ns: Nanos,
     /// How long it was.
     pub wait_ns: Nanos,
-    /// What it was behind for the most of it ...
+    /// What it was behind for most of the time.
     pub behind: Behind,
-    /// ... which is the process of this number ...
+    /// The number of that process, if it is one.
     pub behind_process: Option<u32>,
-    /// ... and for so long.
+    /// For how long it was behind that.
     pub behind_ns: Nanos,
 }

@@ -20,7 +20,7 @@ pub struct Cycles {
     pub batches_per_cycle: u32,
     /// Hand-offs between tasks in the window, those outside the timed parts too.
     pub switching_handoffs: u64,
-    /// Switches by which tasks were told what to do next, as planned.
+    /// Planned switches for commands to tasks.
     pub control_switches: u64,
     /// Switches counted by the kernel in the window.
     pub kernel_switches: KernelSwitches,
@@ -37,8 +37,8 @@ pub struct Cycles {
     pub batches: Batches,
 }
 
-/// What the tasks counted while the token went round: each task its own switches (getrusage), from behind its first receive to behind
-/// its last one. Nothing by which a task is told what to do is among them.
+/// What the tasks counted while the token went round: each task its own switches (getrusage), from behind its first receive to behind its
+/// last one. None for a command to a task is among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedHandoffs {
     /// Hand-offs, the untimed ones too.

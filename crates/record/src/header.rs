@@ -15,13 +15,13 @@ pub const MEASURE_VERSION: u32 = 2;
 /// The clock that ticks are readings of.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ClockFacts {
-    /// `tsc` or `monotonic-raw`.
+    /// `tsc` (x86-64), `cntvct` (arm64) or `monotonic-raw` (CLOCK_MONOTONIC_RAW).
     pub source: String,
     /// Why this one.
     pub reason: String,
-    /// Ticks a second, calibrated against CLOCK_MONOTONIC_RAW.
+    /// Ticks a second, calibrated against CLOCK_MONOTONIC_RAW before the run.
     pub ticks_per_second: TickRate,
-    /// Shortest distance between two readings, back to back.
+    /// Shortest distance between two readings back to back, in ticks.
     pub read_cost: Ticks,
 }
 
@@ -30,25 +30,24 @@ pub struct ClockFacts {
 pub struct CoreClock {
     /// Multiplications in the chain.
     pub chain_length: u32,
-    /// Core cycles that each takes; `None` where it is not known of this core. Then costs have no unit of cycles.
+    /// Core cycles of each; `None` if not known for this core: then no cost is given in cycles.
     pub multiplication_cycles: Option<u32>,
     /// Additions in the probe for a shared core.
     pub additions: u32,
-    /// What reading the clock adds to the time of a probe.
+    /// What reading the clock adds to a probe.
     pub overhead_ticks: Ticks,
-    /// Time of the additions over that of the chain on such a core that nobody shares, in thousandths; `None` where it is not
-    /// known of this core.
+    /// Time of the additions over that of the chain on an unshared core of this kind, in thousandths; `None` if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unshared_per_mille: Option<u32>,
-    /// What counts the core's cycles beside the probes, by perf's name; `None` where nothing that gave the known answer does.
+    /// perf's name of the counter of core cycles; `None` if none gave the known answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<String>,
-    /// What sharing the core cost in earlier runs of this machine; empty where nothing is known of it.
+    /// What sharing the core cost in earlier runs on this machine; empty if not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// A point of the curve of cost over sharing: of one case of one run, whose cycles were in part on a shared core.
+/// What sharing the core cost in one case of one run, some of whose cycles were on a shared core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SharedCost {
     /// Time of the additions over that of the chain while the core was shared, in thousandths.
@@ -57,27 +56,27 @@ pub struct SharedCost {
     pub cost_per_mille: u32,
 }
 
-/// Additions of a core of one's own differ by less from the least seen; with a neighbour they take 1.15 times and more.
+/// On an unshared core the additions take less than this times the least seen; with a neighbour, 1.15 times or more.
 const UNSHARED_WITHIN: f64 = 1.06;
 
-/// The same of what is known of such a core, beyond which a probe has its beginning and its end.
+/// The same over the known ratio of such a core; it allows for the beginning and end of a probe.
 const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
 
 impl CoreClock {
-    /// The most that the additions take over the chain where nobody shares the core, by the least ratio seen in a run: one rule for
-    /// whoever reads probes. A core that was shared throughout has no ratio of its own to show, hence what is known of it.
+    /// The ratio of additions to chain up to which a probe counts as unshared, given the least ratio seen in a run. A core that was
+    /// shared throughout never shows its own ratio, so what is known of such cores bounds it, too.
     pub fn unshared_below(&self, least_seen: f64) -> f64 {
         let known = self.unshared_per_mille.map(|ratio| f64::from(ratio) / 1000.0 * UNSHARED_WITHIN_KNOWN);
         (least_seen * UNSHARED_WITHIN).min(known.unwrap_or(f64::INFINITY))
     }
 
-    /// Core cycles of the chain, where they are known of this core.
+    /// Core cycles of the chain, if known for this core.
     pub fn chain_cycles(&self) -> Option<f64> {
         self.multiplication_cycles.map(|each| f64::from(each) * f64::from(self.chain_length))
     }
 }
 
-/// What became of a control that the experiment wanted.
+/// Outcome of a control that the experiment asked for.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ControlOutcome {
@@ -85,15 +84,15 @@ pub enum ControlOutcome {
     Applied,
     /// Turned off by a flag.
     TurnedOff,
-    /// Wanted, and not to be had.
+    /// Not available.
     Refused {
         /// What was found.
         found: String,
         /// What is needed.
         needed: String,
-        /// What helps now.
+        /// The fix for now.
         fix: String,
-        /// What makes it last.
+        /// The lasting fix.
         lasting_fix: String,
     },
 }
@@ -101,11 +100,11 @@ pub enum ControlOutcome {
 /// One control of the environment: affinity, priority, locked memory and so on.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Control {
-    /// Its name.
+    /// `affinity`, `real-time-priority`, `locked-memory` or `fresh-processes`.
     pub name: String,
     /// What was asked for.
     pub wanted: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: ControlOutcome,
 }
 
@@ -144,14 +143,14 @@ pub struct Latency {
     pub loads: u64,
     /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
-    /// The same chase, each time after other memory was walked over that all caches together do not hold; none in older records, of
-    /// sizes beyond the last level, and where there was no such memory.
+    /// The same chase, each time after other memory was walked that exceeds all caches together; none in older records, for sizes
+    /// beyond the last level, and where there was no such memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
-    /// The same with empty caches where one line of each page is loaded, so that each load is one of a translation, too.
+    /// The same with one load a page, so that each needs a translation, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_by_page: Option<Walks>,
-    /// Loads in order that depend on nothing, one of each line: as fast as lines come. None in older records.
+    /// Independent loads in order, one a line: as fast as lines arrive. None in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_order: Option<Walks>,
 }
@@ -171,7 +170,7 @@ pub struct Walks {
 pub enum SelfTestOutcome {
     /// The instrument gave the known answer and may be used.
     Admitted,
-    /// The instrument is not to be had.
+    /// The instrument is not available.
     Unavailable {
         /// Why.
         why: String,
@@ -246,6 +245,6 @@ pub enum Line {
     Cycles(Box<Cycles>),
     /// A repetition that could not be run.
     Refusal(Refusal),
-    /// The last, where the run came to its end.
+    /// The last, if the run ended by itself.
     End(End),
 }

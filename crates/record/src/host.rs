@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use strum::Display;
 use units::{Bytes, CpuId};
 
-/// Something that the machine tells, or does not tell.
+/// What the machine reports, or the reason why it does not.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[schemars(inline)]
 #[serde(untagged)]
 pub enum Fact<T> {
-    /// What it tells.
+    /// The value.
     Known(T),
-    /// Why it does not.
+    /// Not reported.
     Unknown {
-        /// The reason.
+        /// Why not.
         unknown: String,
     },
 }
@@ -58,7 +58,7 @@ pub struct Cache {
     pub size_bytes: Bytes,
     /// Line size.
     pub line_bytes: Bytes,
-    /// Associativity, where known.
+    /// Associativity; none if unknown.
     pub ways: Option<u32>,
     /// The CPUs that share it.
     pub shared_by: Vec<CpuId>,
@@ -102,24 +102,24 @@ impl Tlb {
 pub struct InterruptLoad {
     /// Which CPU.
     pub cpu: CpuId,
-    /// Device and inter-processor interrupts since the machine started, without its own timer.
+    /// Device and inter-processor interrupts since boot, without the CPU's own timer.
     pub since_boot: u64,
-    /// All interrupts in the last moment observed.
+    /// All interrupts during `observed_ms` before the run.
     pub observed: u64,
-    /// How long that moment was, in milliseconds.
+    /// Length of that time, in milliseconds.
     pub observed_ms: u64,
-    /// Share of that moment in which the CPU was not idle, in thousandths; none in older records, and where the kernel does not tell.
+    /// Share of that time in which the CPU was not idle, in thousandths; none if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_per_mille: Option<u64>,
 }
 
-/// What stands in a record in place of what was to be left out of it.
+/// Written in place of what `--redact` leaves out.
 pub const LEFT_OUT: &str = "(left-out)";
 
 /// The machine as the experiment found it.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct HostManifest {
-    /// Host name, as the kernel tells it; hostile text until escaped.
+    /// Host name; hostile text until escaped.
     pub hostname: String,
     /// Kernel release and version.
     pub kernel: String,
@@ -129,31 +129,30 @@ pub struct HostManifest {
     pub architecture: String,
     /// CPU model name.
     pub cpu_model: Fact<String>,
-    /// Revision of the processor's microcode; none where the kernel tells none, and in older records.
+    /// Revision of the processor's microcode; none if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
     /// CPUs that are online.
     pub cpus_online: Vec<CpuId>,
     /// CPUs that this process may use.
     pub cpus_allowed: Vec<CpuId>,
-    /// CPUs taken out of the scheduler's balancing.
+    /// CPUs isolated from load balancing.
     pub cpus_isolated: Vec<CpuId>,
-    /// Data and unified caches seen from the first CPU, nearest first; instruction caches too.
+    /// Caches as seen from the first CPU that is allowed and online, nearest first.
     pub caches: Vec<Cache>,
-    /// Files of the kernel that should tell the level, kind, size or line of a cache, and what is wrong with them: that cache is not among
-    /// `caches`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub untold_caches: Vec<String>,
-    /// Sustained and highest rate of a core's clock in kHz, as far as the kernel tells; none in records from before it was asked.
+    /// Files that should describe one more cache, and what is wrong with them.
+    #[serde(default, alias = "untold_caches", skip_serializing_if = "Vec::is_empty")]
+    pub undescribed_caches: Vec<String>,
+    /// Sustained and highest clock rate of a core in kHz; none if not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_khz: Option<[u64; 2]>,
-    /// TLBs.
+    /// TLBs, by page size.
     pub tlbs: Fact<Vec<Tlb>>,
     /// Size of a base page.
     pub page_bytes: Bytes,
-    /// Size of a transparent huge page, and whether it may be had: `2 MiB (always)`.
+    /// Size of a transparent huge page, and when it is used: `2 MiB (always)`.
     pub huge_pages: Fact<String>,
-    /// All memory, and what is available now.
+    /// All memory.
     pub memory_bytes: Bytes,
     /// Memory available at the start.
     pub memory_available_bytes: Bytes,
@@ -167,30 +166,30 @@ pub struct HostManifest {
     pub governor: Fact<String>,
     /// Whether simultaneous multithreading is on.
     pub is_smt_active: Fact<bool>,
-    /// Mitigations by vulnerability.
+    /// Mitigations by vulnerability, in the kernel's words.
     pub mitigations: BTreeMap<String, String>,
     /// Whether kernel page tables are isolated.
     pub is_kpti_active: Fact<bool>,
     /// Whether address spaces are tagged in the TLB.
     pub has_pcid: Fact<bool>,
-    /// Kernel timer ticks a second, where known.
+    /// Timer ticks a second.
     pub timer_hz: Fact<u32>,
     /// Preemption model of the kernel.
     pub preemption: Fact<String>,
     /// The boot command line.
     pub kernel_command_line: Fact<String>,
-    /// Interrupt load per CPU.
+    /// Interrupt load per CPU; empty where no CPU is chosen (observations, simulations).
     pub interrupts: Vec<InterruptLoad>,
-    /// What its control group allows this process of the CPUs, where that is less than all.
+    /// CPU quota of this process's control group, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<CpuQuota>,
-    /// What else the kernel's scheduler brings that bears on switches; none in records from before it was looked at.
+    /// Features of the scheduler, as far as they could be probed; none in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
 }
 
 impl HostManifest {
-    /// The same without what tells whose machine it is: its name, and what its kernel was started with.
+    /// The same without host name and kernel command line.
     pub fn redacted(self) -> Self {
         HostManifest {
             hostname: LEFT_OUT.to_owned(),
@@ -199,19 +198,19 @@ impl HostManifest {
         }
     }
 
-    /// Whether the name of the machine was left out.
+    /// Whether the host name was left out.
     pub fn is_redacted(&self) -> bool {
         self.hostname == LEFT_OUT
     }
 
-    /// Whether both are surely of one machine with one kernel.
+    /// Whether both are known to be of one machine with one kernel.
     pub fn is_same_machine(&self, other: &HostManifest) -> bool {
         let of = |host: &HostManifest| (host.hostname.clone(), host.cpu_model.known().cloned(), host.kernel.clone());
         !self.is_redacted() && of(self) == of(other)
     }
 }
 
-/// What a kernel's scheduler brings, as far as it can be probed.
+/// Features of the kernel's scheduler, as far as they can be probed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Scheduler {
     /// The preemption models that it can be set to.

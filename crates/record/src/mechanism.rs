@@ -107,8 +107,8 @@ impl Mechanism {
         }
     }
 
-    /// Whether the baseline makes the same system calls as the switching arm. Where it does not, because nobody
-    /// waits and user space alone suffices, the calls themselves are part of the direct cost.
+    /// Whether the baseline makes the same system calls as the switching arm. Where it does not, because no task waits and user space alone
+    /// suffices, the calls themselves are part of the direct cost.
     pub fn has_same_system_calls(self) -> bool {
         !matches!(self, Mechanism::MutexCondvar | Mechanism::MutexCondvarUnlocked | Mechanism::PosixSem)
     }

@@ -13,13 +13,13 @@ use crate::{Between, Mechanism};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Policy {
-    /// SCHED_FIFO: nobody of lower priority can take the CPU from a task that runs.
+    /// SCHED_FIFO: no task of lower priority can take the CPU from a running one.
     Fifo,
     /// SCHED_RR: the same with a quantum among equals.
     Rr,
     /// SCHED_OTHER, the kernel's default.
     Other,
-    /// SCHED_BATCH: the same, but a task that wakes up takes the CPU from nobody.
+    /// SCHED_BATCH: the same, but a woken task does not preempt.
     Batch,
 }
 

@@ -1,5 +1,5 @@
-/// Text that may be anybody's (a name, something out of a file) as one line that a terminal shows and does not obey: control
-/// characters and marks that turn the order of text are written as Rust escapes them, such as `\n` and `\u{1b}`.
+/// Untrusted text (a name, something out of a file) as one line that a terminal shows and does not obey: control characters and marks that
+/// turn the order of text are written as Rust escapes them, such as `\n` and `\u{1b}`.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {

@@ -16,7 +16,7 @@ pub enum Arm {
     SwitchDirect,
     /// Each task in turn hands the token to itself and walks its working set.
     BaselineTotal,
-    /// The token goes round the ring; whoever gets it walks its working set.
+    /// The token goes round the ring; the task that gets it walks its working set.
     SwitchTotal,
 }
 
@@ -63,23 +63,23 @@ impl AddAssign for KernelSwitches {
     }
 }
 
-/// What else happened in the window of a batch, to tell a clean sample from a disturbed one.
-/// A field that this machine does not show is `None`.
+/// What else happened in the window of a batch, to distinguish clean samples from disturbed ones. A field that this machine does not show
+/// is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Length of the window on the kernel's monotonic clock; a little longer than the timed part.
     pub wall_ns: Nanos,
     /// CPU time that all tasks of the experiment consumed in it.
     pub task_cpu_ns: Nanos,
-    /// Of it, time in user mode, as the kernel tells it (granularity: 10 ms). A kernel that counts by ticks divides a
-    /// task's time by what they found in its whole life, the work around the batches included.
+    /// Of it, time in user mode, as the kernel reports it (granularity: 10 ms). A kernel that counts by ticks divides a task's time by what
+    /// they found in its whole life, the work around the batches included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_user_ns: Option<Nanos>,
     /// Of it, time in the kernel, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_system_ns: Option<Nanos>,
-    /// Time that all tasks together were ready to run and waited for a CPU. On one CPU that is how a ring works; across
-    /// CPUs somebody else had the task's CPU.
+    /// Time that all tasks together were ready to run and waited for a CPU. On one CPU that is how a ring works; across CPUs another task
+    /// had the task's CPU.
     #[serde(default)]
     pub run_delay_ns: Option<Nanos>,
     /// Time stolen by the hypervisor on the measured CPUs (granularity: one kernel tick, 10 ms).

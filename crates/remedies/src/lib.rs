@@ -1,8 +1,8 @@
 //! Internal to switchcost: what is needed, and what to do, where the operating system refuses something.
 //!
-//! What comes in: the system's error, and what was tried. What goes out: "need ...; do ...", to stand in a message behind what
-//! was found. The number of the error alone decides: a full disk, one with faults and a limit on open files are told apart
-//! here and nowhere else. Pure: no files, no printing.
+//! What comes in: the system's error, and what was tried. What goes out: "need ...; do ...", to stand in a message behind what was found.
+//! The number of the error alone decides: a full disk, one with faults and a limit on open files are distinguished here and nowhere else.
+//! Pure: no files, no printing.
 
 use std::io::{self, ErrorKind};
 

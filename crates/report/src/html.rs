@@ -21,7 +21,7 @@ use head::head;
 use part::Content;
 pub use part::Part;
 
-/// Not part of a page that anybody reads.
+/// Not part of a page that is read.
 const PICTURES: &str = include_str!("html/pictures.js");
 
 /// What a page is called, and which verb writes it.

@@ -21,7 +21,7 @@ impl Scale {
         Scale { unit, unit_ns, decimals: decimals(three_digits(ns / unit_ns)) }
     }
 
-    /// The scale of an estimate: with more digits where three do not tell the interval's ends from its centre.
+    /// The scale of an estimate: with more digits where three do not distinguish the interval's ends from its centre.
     fn of_estimate(e: &Estimate) -> Self {
         let mut scale = Scale::of(e.estimate);
         let is_blurred = |scale: &Scale| {
@@ -192,9 +192,9 @@ pub(crate) mod tests {
     use super::*;
 
     #[test]
-    fn a_confidence_is_never_told_as_more_than_it_is() {
-        let told = [0.9, 0.995, 0.9995, 0.999_95, 0.999_999, 0.999_999_9].map(confidence);
-        assert_eq!(told, ["90 %", "99.5 %", "99.95 %", "99.995 %", "99.9999 %", "99.9999 %"]);
+    fn a_confidence_is_never_shown_as_more_than_it_is() {
+        let reported = [0.9, 0.995, 0.9995, 0.999_95, 0.999_999, 0.999_999_9].map(confidence);
+        assert_eq!(reported, ["90 %", "99.5 %", "99.95 %", "99.995 %", "99.9999 %", "99.9999 %"]);
     }
 
     pub(crate) fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {

@@ -83,7 +83,7 @@ pub fn tally(exhibits: &[Exhibit], kind: Kind) -> [usize; 3] {
         tally[match claim.verdict {
             Verdict::Holds => 0,
             Verdict::Differs => 1,
-            Verdict::NotTold => 2,
+            Verdict::Undecided => 2,
         }] += 1;
     }
     tally
@@ -134,7 +134,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
     let (word, tone) = match claim.verdict {
         Verdict::Holds => ("reproduced", Tone::Good),
         Verdict::Differs => ("not reproduced", Tone::Suspect),
-        Verdict::NotTold => ("inconclusive", Tone::Bad),
+        Verdict::Undecided => ("inconclusive", Tone::Bad),
     };
     match (claim.entry.kind, claim.verdict) {
         (Kind::Definition, _) => ("by definition", Tone::Usual),
@@ -158,7 +158,7 @@ fn reasons(reasons: &[Reason]) -> String {
         let word = match reason.verdict {
             Verdict::Holds => "Shown by",
             Verdict::Differs => "Refuted by",
-            Verdict::NotTold => "Not told by",
+            Verdict::Undecided => "Undecided by",
         };
         format!("{word} {}: {} ({}).", reason.run, reason.statement, reason.found)
     };

@@ -1,5 +1,6 @@
 //! JSON Schema of everything that is printed as JSON, made from the types that are printed: their fields, and what is said of them.
 
+use observation::Observation;
 use record::Fitness;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -14,6 +15,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         of::<measure::json::ReportView<'_>>(measure::MEASURE_REPORT_SCHEMA),
         of::<observe::json::View<'_>>(observe::OBSERVE_REPORT_SCHEMA),
+        of::<Observation>(observation::OBSERVATION_FORM),
         of::<inject::json::View<'_>>(inject::INJECT_REPORT_SCHEMA),
         of::<profile::Profile>(profile::PROFILE_SCHEMA),
         of::<profile::Prices>(profile::PRICES_SCHEMA),
@@ -36,12 +38,12 @@ pub fn of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     schema.insert("title".to_owned(), name.into());
     let named = schema.pointer_mut("/properties/schema").and_then(Value::as_object_mut);
     named.expect("each form says its name").insert("const".to_owned(), name.into());
-    RecursiveTransform(tell).transform(&mut schema);
+    RecursiveTransform(as_described).transform(&mut schema);
     (name, schema)
 }
 
 /// What is said of a type or field in our sources, as it is said to who reads JSON: there names are no links, and texts are escaped.
-fn tell(schema: &mut Schema) {
+fn as_described(schema: &mut Schema) {
     let Some(Value::String(said)) = schema.get_mut("description") else { return };
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let replaced = [

@@ -48,7 +48,7 @@ pub(crate) struct Info<'a> {
     tasks: u64,
     /// Switches by cause.
     switches: Vec<SwitchCount>,
-    /// Address spaces, by number; what nobody ran is in process 0.
+    /// Address spaces, by number; what no task ran is in process 0.
     processes: Vec<ProcessRow>,
     /// Why reading ended before the end of the trace.
     loss: Option<String>,

@@ -1,6 +1,6 @@
 //! The two arms of what a hand-off in a guest is compared by.
 
-/// To whom the tasks of `trace walks --system` hand the token.
+/// Where the tasks of `trace walks --system` hand the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arm {
     /// Each to itself, one task after the other: without switches.

@@ -30,7 +30,7 @@ const SETS: [Set; 3] = [
 /// The designs in the order of the table's trials.
 const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 
-/// The paper has two trials of each combination, of one three. Their costs differ by up to a fifth: more of them tell more.
+/// The paper has two trials of each combination, of one three. Their costs differ by up to a fifth: more of them show more.
 const TRIALS: u64 = 8;
 /// Switches of the first trial, as in the paper (section 4.1): its curves and tables are drawn.
 const SWITCHES: u64 = 5000;

@@ -72,17 +72,17 @@ pub(crate) fn verdicts(paper: Paper, records: &Records) -> BTreeMap<String, Verd
 
 /// What a claim comes to by the paper's own numbers, and by each of other stories.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Shown {
     pub(crate) by_paper: Verdict,
     pub(crate) by_others: Vec<Verdict>,
 }
 
 /// The same of each claim by its name.
-pub(crate) fn told(paper: Paper, published: &Records, others: &[Records]) -> BTreeMap<String, Told> {
+pub(crate) fn reported(paper: Paper, published: &Records, others: &[Records]) -> BTreeMap<String, Shown> {
     let others: Vec<_> = others.iter().map(|records| verdicts(paper, records)).collect();
     let one = |(id, by_paper): (String, Verdict)| {
         let by_others = others.iter().map(|verdicts| verdicts[&id]).collect();
-        (id, Told { by_paper, by_others })
+        (id, Shown { by_paper, by_others })
     };
     verdicts(paper, published).into_iter().map(one).collect()
 }

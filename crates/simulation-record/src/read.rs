@@ -48,7 +48,7 @@ pub struct SimulationRecord {
 impl SimulationRecord {
     /// Reads the head, and checks that the whole file is as it was written.
     pub fn read(path: &Path) -> Result<Self, ReadSimulationError> {
-        let place = Place(path);
+        let place = RecordFile(path);
         place.check_whole()?;
         let reader = place.reader()?;
         let head = place.head(reader.metadata())?;
@@ -62,7 +62,7 @@ impl SimulationRecord {
 
     /// The tuples from the first on, in batches: one batch is in memory at a time.
     pub fn tuples(&self) -> Result<Tuples<'_>, ReadSimulationError> {
-        let place = Place(&self.path);
+        let place = RecordFile(&self.path);
         let source = Source::new(place.open()?).map_err(|source| place.cannot_read(source))?;
         let reader = place.reader()?;
         let numbers = place.numbers(reader.metadata())?;
@@ -139,7 +139,7 @@ impl Iterator for Tuples<'_> {
 
 impl SimulationRecord {
     fn damaged(&self, place: &str, why: String) -> ReadSimulationError {
-        Place(&self.path).damaged(place, why)
+        RecordFile(&self.path).damaged(place, why)
     }
 
     /// Whether what a tuple names is in the head.
@@ -216,9 +216,9 @@ fn take<T: DataType>(reader: &mut ColumnReaderImpl<T>, count: usize) -> Result<V
 }
 
 /// A file that is being opened.
-struct Place<'a>(&'a Path);
+struct RecordFile<'a>(&'a Path);
 
-impl Place<'_> {
+impl RecordFile<'_> {
     fn open(&self) -> Result<File, ReadSimulationError> {
         File::open(self.0).map_err(|source| self.cannot_read(source))
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Cycles that lookups took longer in the shared hierarchy than in the private one, by what the line had left the shared one for; see
-/// "Lost to whom" in `docs/method/simulation.md`.
+/// "Cycles lost" in `docs/method/simulation.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LostTo {
     /// Another process ran, and a line of that came in.
@@ -15,7 +15,8 @@ pub struct LostTo {
     pub aged: u64,
     /// A flush at a switch.
     pub flushed: u64,
-    /// The process itself ran, and the level does not keep a process's own lines in the order that they would have alone: nobody's doing.
+    /// The process itself ran, and the level does not keep a process's own lines in the order that they would have alone: no process caused
+    /// it.
     #[serde(default)]
     pub state: u64,
     /// No line left that the private hierarchy holds: a victim cache or stream buffer differs, a write buffer or a bus is busy.
@@ -60,7 +61,7 @@ impl LostCycles {
     }
 }
 
-/// Cycles that lookups took less in the shared hierarchy than in the private one, by what it found there; see "Gained from whom" in
+/// Cycles that lookups took less in the shared hierarchy than in the private one, by what it found there; see "Cycles gained" in
 /// `docs/method/simulation.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GainedCycles {
@@ -102,7 +103,7 @@ pub struct Eviction {
     /// The level's name.
     pub level: String,
     /// Who brought a line in; an index into [`crate::Simulation::processes`]. None for a line of the kernel's half of all address spaces,
-    /// whoever ran.
+    /// whichever process ran.
     pub evictor: Option<u32>,
     /// Whose line left for it; an index into [`crate::Simulation::processes`], or none for the kernel's.
     pub victim: Option<u32>,
@@ -135,7 +136,7 @@ pub struct PlaceCost {
 }
 
 /// For what lines of others were evicted from one cache of the shared hierarchy: what a lookup was about when they left. The kernel is
-/// somebody else than the process that runs.
+/// another process than the running one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvictorPlace {
     /// The level's name.

@@ -174,7 +174,7 @@ pub struct MissOrigins {
     /// It is, and it left the shared one while another process ran, for a line of that.
     pub evicted_by_others: u64,
     /// It is, and it left the shared one while another process ran, for a line of the kernel's half of all address spaces. 0 in records
-    /// that were written before it was told apart.
+    /// that were written before it was counted separately.
     #[serde(default)]
     pub evicted_by_kernel: u64,
     /// It is, and it left the shared one while the process itself ran: others had made it old or taken its room.
@@ -182,7 +182,7 @@ pub struct MissOrigins {
     /// It is, and a flush at a switch emptied the shared one.
     pub flushed: u64,
     /// As `aged_by_others`, in a level that does not keep a process's own lines in the order that they would have alone. In records that
-    /// were written before it was told apart it is in `aged_by_others`.
+    /// were written before it was counted separately it is in `aged_by_others`.
     #[serde(default)]
     pub state: u64,
 }
@@ -229,10 +229,11 @@ pub struct DesignResult {
     /// that were written before it was counted.
     #[serde(default)]
     pub miss_differences: Vec<MissDifference>,
-    /// Cycles lost, to whom. None for designs of [`Depth::Counters`], and in records that were written before it was counted.
+    /// Cycles lost, by what evicted them. None for designs of [`Depth::Counters`], and in records that were written before it was counted.
     #[serde(default)]
     pub lost_cycles: Option<LostCycles>,
-    /// Cycles gained, from whom. None for designs of [`Depth::Counters`], and in records that were written before it was counted.
+    /// Cycles gained, by what brought the lines in. None for designs of [`Depth::Counters`], and in records that were written before it was
+    /// counted.
     #[serde(default)]
     pub gained_cycles: Option<GainedCycles>,
     /// The most lines that the shared hierarchy held at any time, by level, then by TLB. Empty for designs of [`Depth::Counters`], and in
@@ -241,7 +242,7 @@ pub struct DesignResult {
     pub most_held: Vec<u64>,
     /// What is lost and restored, by level.
     pub losses: Vec<WorkingSetLoss>,
-    /// Who evicts whom: pairs that occur, by level, evictor, victim.
+    /// Evictions: the pairs of processes that occur, by level, evictor, victim.
     pub evictions: Vec<Eviction>,
     /// Excess cycles attributed to code, most expensive first, as many places as were asked for.
     pub code: Vec<PlaceCost>,
@@ -368,7 +369,7 @@ pub struct GuestFacts {
     pub kernel: String,
     /// The kernel's command line.
     pub command_line: String,
-    /// How long its scheduler was told to let a task run, where it was.
+    /// The slice set for its scheduler, if it was set.
     pub slice_ns: Option<u64>,
     /// Instructions in a second of its time.
     pub instructions_per_second: u64,

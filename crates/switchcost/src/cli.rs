@@ -71,7 +71,7 @@ fn shown(word: &OsStr) -> OsString {
 pub(crate) enum Verb {
     /// Measure what a context switch costs on this machine
     Measure(Box<MeasureArguments>),
-    /// Observe live programs: what switching costs them, why they are switched, and by whom
+    /// Observe live programs: what switching costs them, why they switch, and what takes the CPU from them
     Observe(Box<observe::ObserveArguments>),
     /// Measure what one preemption costs a program that is not changed
     Inject(Box<inject::InjectArguments>),
@@ -79,7 +79,7 @@ pub(crate) enum Verb {
     Report(ReportArguments),
     /// Compare records: faster, slower, or no difference shown
     Compare(compare::CompareArguments),
-    /// Say whether this machine is fit to measure, and how to make it so
+    /// Check whether this machine is fit to measure, and how to make it so
     Doctor(DoctorArguments),
     /// Trace every address that programs touch, with every switch between them
     Trace(Box<trace::TraceArguments>),
@@ -93,13 +93,13 @@ pub(crate) enum Verb {
     Completions(CompletionsArguments),
     /// Print the manual page
     Man(man::ManArguments),
-    /// Print the JSON Schema of what --format json prints
+    /// Print the JSON Schema of a JSON output or file
     Schema(schema::SchemaArguments),
 }
 
 /// How a result is written, the same for every verb.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Form {
+pub(crate) struct OutputArguments {
     /// How to write the result
     #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = parse_named::<Format>,
           help_heading = "Output")]
@@ -110,7 +110,7 @@ pub(crate) struct Form {
     pub(crate) out: Option<PathBuf>,
 }
 
-impl Form {
+impl OutputArguments {
     /// Whether the result is not for a person at the terminal.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.format != Format::Table || self.out.is_some()
@@ -120,7 +120,7 @@ impl Form {
 /// What is listed of an observation.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Rows {
-    /// What the first table of an observation has a row for: program, or control-group
+    /// Rows of the first table of an observation: program, or control-group
     #[arg(long, value_name = "WHAT", default_value_t = By::Program, value_parser = parse_named::<By>, help_heading = "Output")]
     pub(crate) by: By,
 }
@@ -128,8 +128,8 @@ pub(crate) struct Rows {
 /// Files for tools that show stacks.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Stacks {
-    /// Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU, where, and for how
-    /// long, in nanoseconds; or with observe --stacks the sampled stacks of the program, and how many switches they stand for
+    /// Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU, where, and for how long, in
+    /// nanoseconds; or with observe --stacks the sampled stacks of the program, and how many switches they represent
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) folded: Option<PathBuf>,
 
@@ -138,17 +138,17 @@ pub(crate) struct Stacks {
     pub(crate) pprof: Option<PathBuf>,
 }
 
-/// What is told of commands and of the machine.
+/// What is recorded of commands and of the machine.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Redaction {
-    /// Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all that is made of it
+    /// Leave arguments of commands, the host name and the kernel's command line out of the record and of everything made from it
     #[arg(long, help_heading = "Output")]
     pub(crate) redact: bool,
 }
 
 /// How much is printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct Depth {
+pub(crate) struct Verbosity {
     /// Print everything instead of one screen
     #[arg(long, help_heading = "Output")]
     pub(crate) details: bool,
@@ -357,10 +357,10 @@ pub(crate) struct MeasureArguments {
     pub(crate) redaction: Redaction,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 const REPORT_EXAMPLES: &str = "\
@@ -395,10 +395,10 @@ pub(crate) struct ReportArguments {
     pub(crate) rows: Rows,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 const DOCTOR_EXAMPLES: &str = "\
@@ -413,10 +413,10 @@ Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorArguments {
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 /// Prints a completion script for a shell.
@@ -476,8 +476,8 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_words_that_can_be_shown() {
-        for (words, told) in [
+    fn a_mistake_is_reported_with_words_that_can_be_shown() {
+        for (words, reported) in [
             (&["report", "--\u{1b}[2J"][..], "unexpected argument '--\\u{1b}[2J' found"),
             (&["\u{202e}nam"], "unrecognized subcommand '\\u{202e}nam'"),
             (&["report", "r", "--format", "a\nerror: b"], "invalid value 'a\\nerror: b' for '--format <FORMAT>'"),
@@ -486,7 +486,7 @@ mod tests {
         ] {
             let words = std::iter::once("switchcost").chain(words.iter().copied()).map(OsString::from).collect();
             let answer = Cli::of(words).expect_err("a mistake").to_string();
-            assert!(answer.contains(told), "{answer}");
+            assert!(answer.contains(reported), "{answer}");
             let lines = answer.lines().collect::<Vec<_>>();
             assert!(lines.len() > 2 && lines.iter().all(|line| printable(line) == *line), "{answer:?}");
         }

@@ -29,7 +29,7 @@ pub(crate) enum Exit {
     /// 2: the command line asks for what does not exist here, or for a new file in place of one that does.
     Usage,
     /// 3: done, with reservations: a result that could not be measured; for `doctor`: usable with caveats.
-    Reservations,
+    Partial,
     /// 4: `doctor`: unfit.
     Unfit,
     /// 5: a record cannot be read.
@@ -58,7 +58,7 @@ impl From<Exit> for ExitCode {
             Exit::Success => 0,
             Exit::Broken => 1,
             Exit::Usage => 2,
-            Exit::Reservations => 3,
+            Exit::Partial => 3,
             Exit::Unfit => 4,
             Exit::Record => 5,
             Exit::Grown => 6,

@@ -1,6 +1,6 @@
 //! The `switchcost` program: flags, one file a verb, exit codes. The only crate that sees all others.
 
-// These panic where nobody can read them: `messages` says what there is to say, and `output` prints results.
+// These panic where it cannot be read: `messages` says what there is to say, and `output` prints results.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod build_ids;
@@ -135,7 +135,7 @@ fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     signals::survive_file_size_limit()?;
-    host::cpu_limit::tell_in_time().map_err(Failure::Signals)?;
+    host::cpu_limit::announce_in_time().map_err(Failure::Signals)?;
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Observe(arguments) => verbs::observe::run(&arguments),

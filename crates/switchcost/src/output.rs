@@ -1,6 +1,6 @@
 //! Where results go: to stdout, whole into a file, or into what is no file and is written where it stands.
 
-mod place;
+mod destination;
 mod trap;
 
 use std::fs::File;
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use host::draft::Draft;
 use report::Style;
 
-use crate::cli::Depth;
+use crate::cli::Verbosity;
 use crate::exit::Failure;
 use crate::terminal;
-use place::{Place, open_stream};
+use destination::{Destination, open_stream};
 
 /// What came of writing, or why there was nothing to write; or why the place would not have it.
 type Written<T> = io::Result<Result<T, Failure>>;
@@ -68,21 +68,21 @@ impl Output {
     }
 
     /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
-    pub(crate) fn style(&self, depth: Depth) -> Style {
+    pub(crate) fn style(&self, verbosity: Verbosity) -> Style {
         let is_terminal = matches!(self.sink, Sink::Stdout) && io::stdout().is_terminal();
         let wants_colour =
             std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && terminal::without_cursor().is_none();
         let width = is_terminal.then(|| console::Term::stdout().size().1);
-        Style { is_coloured: is_terminal && wants_colour, width, is_detailed: depth.details }
+        Style { is_coloured: is_terminal && wants_colour, width, is_detailed: verbosity.details }
     }
 }
 
 impl Sink {
     fn behind(name: &Path) -> io::Result<Sink> {
-        Ok(match Place::behind(name)? {
-            Place::Stdout => Sink::Stdout,
-            Place::Stream(path) => Sink::Stream(open_stream(&path)?),
-            Place::File(path) => Sink::File(Draft::of(&path)?),
+        Ok(match Destination::behind(name)? {
+            Destination::Stdout => Sink::Stdout,
+            Destination::Stream(path) => Sink::Stream(open_stream(&path)?),
+            Destination::File(path) => Sink::File(Draft::of(&path)?),
         })
     }
 }

@@ -9,8 +9,8 @@ use signal_hook::flag;
 
 use crate::exit::{Exit, Failure};
 
-/// From here on a file that may not be so long (`ulimit -f`) is an error of its write, which tells what to do, and does not kill.
-/// A handler with nothing to do: a signal that is ignored would also be in the programs that are traced.
+/// From here on a file that may not be so long (`ulimit -f`) is an error of its write, which says what to do, and does not kill. A handler
+/// with nothing to do: a signal that is ignored would also be in the programs that are traced.
 pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     if is_ignored(SIGXFSZ) {
         return Ok(());
@@ -18,8 +18,8 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(Failure::Signals)
 }
 
-/// Raised by the first signal; the second ends the program at once, unless it is SIGHUP: of a terminal that closes, the shell tells
-/// its jobs, and the kernel tells them again; or SIGXCPU, which comes each second from the limit on CPU time on.
+/// Raised by the first signal; the second ends the program at once, unless it is SIGHUP: when a terminal closes, both the shell and the
+/// kernel send it to the jobs; or SIGXCPU, which comes each second from the limit on CPU time on.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
@@ -47,7 +47,7 @@ impl Interrupt {
         self.number.load(SeqCst) != 0
     }
 
-    /// The same as a flag, for whoever watches it without knowing of signals.
+    /// The same as a flag, for callers that know nothing of signals.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.is_raised
     }

@@ -1,4 +1,4 @@
-//! What the terminal can show, as the user's environment tells it.
+//! What the terminal can show, by the user's environment.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

@@ -17,7 +17,7 @@ use table::Table;
 
 /// What lies at a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// The function, demangled; where code is inlined, the one that it was inlined into.
     pub function: Option<String>,
     /// `file:line` of the code itself, inlined or not.
@@ -54,7 +54,7 @@ const MOST_OBJECTS: usize = 256;
 impl Symbols {
     /// What lies at `offset` of the file at `path`. Nothing is known where the file is gone, is another one than was
     /// traced (its build ID, in hexadecimal, differs), or says nothing about the place.
-    pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> Place {
+    pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> SourceLocation {
         self.opened(path, build_id).map(|opened| opened.place(offset)).unwrap_or_default()
     }
 
@@ -121,8 +121,8 @@ impl Opened {
         self.debug.as_ref().and_then(|debug| debug.table.at(address)).or_else(|| self.table.at(address))
     }
 
-    fn place(&self, offset: u64) -> Place {
-        let Some(address) = self.address(offset) else { return Place::default() };
+    fn place(&self, offset: u64) -> SourceLocation {
+        let Some(address) = self.address(offset) else { return SourceLocation::default() };
         let mut place =
             self.debug.as_ref().map(|debug| look_up(&debug.loader, &debug.table, address)).unwrap_or_default();
         if place.function.is_none() || place.line.is_none() {
@@ -142,7 +142,7 @@ impl Debug {
     }
 }
 
-fn look_up(loader: &Loader, table: &Table, address: u64) -> Place {
+fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
     let line = loader.find_location(address).ok().flatten().and_then(|location| {
         let file = location.file?;
         Some(location.line.map_or(file.to_owned(), |line| format!("{file}:{line}")))
@@ -155,7 +155,7 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> Place {
         }
         Some(outermost?.demangle().ok()?.into_owned())
     });
-    Place { function: function.or_else(|| table.at(address)), line }
+    SourceLocation { function: function.or_else(|| table.at(address)), line }
 }
 
 /// Where in the file at `path` a function begins, by any of its names there. None where it has no symbol of that name, as after strip(1),
@@ -252,10 +252,10 @@ mod tests {
     fn says_nothing_about_another_build_a_pipe_or_nothing() {
         let (path, _, offset) = offset_of("a_place_to_be_found");
         let mut symbols = Symbols::default();
-        assert_eq!(symbols.resolve(&path, Some("00ff"), offset), Place::default());
-        assert_eq!(symbols.resolve(Path::new("/dev/zero"), None, 0), Place::default());
-        assert_eq!(symbols.resolve(Path::new("/nonexistent"), None, 0), Place::default());
-        assert_eq!(symbols.resolve(Path::new("relative"), None, 0), Place::default());
-        assert_eq!(symbols.resolve(&path, None, u64::MAX), Place::default());
+        assert_eq!(symbols.resolve(&path, Some("00ff"), offset), SourceLocation::default());
+        assert_eq!(symbols.resolve(Path::new("/dev/zero"), None, 0), SourceLocation::default());
+        assert_eq!(symbols.resolve(Path::new("/nonexistent"), None, 0), SourceLocation::default());
+        assert_eq!(symbols.resolve(Path::new("relative"), None, 0), SourceLocation::default());
+        assert_eq!(symbols.resolve(&path, None, u64::MAX), SourceLocation::default());
     }
 }

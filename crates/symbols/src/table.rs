@@ -9,7 +9,7 @@ use object::{File, SymbolKind};
 /// Functions and variables by their addresses, before they are moved.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// Size, or 0 where it is not told, as of functions in assembler: up to the next symbol then; and name, as in the file.
+    /// Size, or 0 if it is not known, as of functions in assembler: up to the next symbol then; and name, as in the file.
     symbols: BTreeMap<u64, (u64, String)>,
 }
 

@@ -1,5 +1,5 @@
-//! The blocks of a chunk: each a number into a table of those that are told apart. Most blocks ran many times, so a number
-//! says in four bytes what would take sixteen, and whoever reads them can keep what he knows of each in a table of his own.
+//! The blocks of a chunk: each a number into a table of those that are distinguished. Most blocks ran many times, so a number says in four
+//! bytes what would take sixteen, and readers can keep what they know of each in tables of their own.
 
 use std::ops::{Index, Range};
 
@@ -142,7 +142,7 @@ impl<'a> BlockRun<'a> {
         self.numbers.iter().map(move |&number| &self.kinds[number as usize])
     }
 
-    /// The blocks that are told apart in the whole chunk. Some of them may be equal.
+    /// The blocks that are distinguished in the whole chunk. Some of them may be equal.
     #[inline]
     pub fn kinds(self) -> &'a [Block] {
         self.kinds
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_back_what_was_pushed_and_tells_few_kinds_apart() {
+    fn gives_back_what_was_pushed_and_distinguishes_few_kinds() {
         let some: Vec<Block> = (0..1000).map(|number| block(number % 10 * 4)).collect();
         let blocks: Blocks = some.iter().copied().collect();
         assert_eq!(blocks.len(), 1000);

@@ -24,7 +24,7 @@ use champsim::ChampSim;
 use drmemtrace::Drmemtrace;
 use lines::{Lines, Parsed, harmless};
 
-pub use error::{ImportError, Place};
+pub use error::{ImportError, Location};
 pub use unzip::Unzipped;
 
 /// Text that begins with references, or has nothing else.
@@ -124,7 +124,7 @@ impl<R: BufRead> Importer<R> {
             Format::Drmemtrace(records) => return records.step(&mut self.assembler, &mut self.ignored),
         };
         let Some((line, text)) = lines.next_line()? else { return Ok(false) };
-        let place = Place::Line(line);
+        let place = Location::Line(line);
         let (parsed, needed) = match word_bytes {
             None => (lackey::parse(text), lackey::NEEDED),
             Some(bytes) => (din::parse(text, bytes.into()), din::NEEDED),

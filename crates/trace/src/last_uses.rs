@@ -15,7 +15,7 @@ const RECENT: usize = 1 << 12;
 /// Bit of an address that is set in the kernel's half, which is the same in all address spaces.
 const KERNEL_BIT: u32 = 47;
 
-/// How something is used: these are told apart.
+/// How something is used: these are distinguished.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Fetch,

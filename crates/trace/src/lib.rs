@@ -39,13 +39,13 @@ pub use file::{
     TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written,
     kernel_symbols, read_ahead,
 };
-pub use import::{ImportError, Importer, Place as ImportPlace, Unzipped};
+pub use import::{ImportError, Importer, Location as ImportLocation, Unzipped};
 pub use kernel_symbols::KernelSymbols;
 pub use last_uses::LastUses;
 pub use lives::{Lives, Task};
 pub use mark::{Cause, Mapping, Mark, ProcessId, TaskId};
 pub use parts::{Parts, Purpose};
 pub use reference::{Reference, SIZES};
-pub use shape::{Form, Place, UnfitShape, Unfold, check_shape, unfold};
+pub use shape::{AddressKind, ShapeReference, UnfitShape, Unfold, check_shape, unfold};
 pub use summary::{ProcessSummary, TraceSummary, summarize};
 pub use syscall::syscall_name;

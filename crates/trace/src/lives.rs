@@ -27,7 +27,7 @@ pub struct Lives {
 }
 
 impl Lives {
-    /// The task that runs, unless nobody does.
+    /// The task that runs, unless none does.
     pub fn running_task(&self) -> Option<&Task> {
         self.tasks.get(&self.running)
     }
@@ -37,7 +37,7 @@ impl Lives {
         self.tasks.get(&task).is_some_and(|task| !task.has_ended)
     }
 
-    /// Follows a mark. One that cannot be (an exec of nobody) changes nothing.
+    /// Follows a mark. One that cannot be (an exec without a task) changes nothing.
     pub fn follow(&mut self, mark: &Mark) {
         match mark {
             Mark::Birth { task, process, parent, name } => {

@@ -19,8 +19,8 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// An address space: what a cache with process-id tags tells apart. Counted from 1, never reused within a trace. A
-/// fork gives the child a new one, and an exec gives the task a new one: its addresses then name other memory.
+/// An address space: what a cache with process-id tags distinguishes. Counted from 1, never reused within a trace. A fork gives the child a
+/// new one, and an exec gives the task a new one: its addresses then name other memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProcessId(pub u32);
@@ -155,8 +155,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Whether a task leaves the CPU here and one goes on. What begins the first run of all takes the CPU from nobody: that is
-    /// no switch.
+    /// Whether a task leaves the CPU here and one goes on. What begins the first run of all takes the CPU from no task: that is no switch.
     pub fn is_switch(&self) -> bool {
         matches!(self, Mark::Switch { from, .. } if *from != TaskId::NONE)
     }

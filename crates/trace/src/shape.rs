@@ -4,7 +4,7 @@ use crate::{Block, Reference, UnfitBlock};
 
 /// How the address of a reference is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum AddressKind {
     /// It is *explicit*: stored each time. All others are *derived*.
     Explicit,
     /// It is always this one.
@@ -20,11 +20,11 @@ pub enum Place {
 
 /// A reference of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Form {
+pub struct ShapeReference {
     /// The reference, its address left 0.
     pub reference: Reference,
     /// Where its address comes from.
-    pub place: Place,
+    pub place: AddressKind,
 }
 
 /// Why a shape is none. Reads well behind "an impossible shape: ".
@@ -70,7 +70,7 @@ pub(crate) const MOST_BLOCKS: usize = u8::MAX as usize;
 pub(crate) const MOST_REFERENCES: usize = u16::MAX as usize;
 
 /// Checks the blocks of a shape against their references, and how the addresses of these are known.
-pub fn check_shape(blocks: &[Block], forms: &[Form]) -> Result<(), UnfitShape> {
+pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), UnfitShape> {
     let need = blocks.iter().map(|block| usize::from(block.references)).sum();
     if blocks.is_empty() || blocks.len() > MOST_BLOCKS {
         return Err(UnfitShape::Blocks { found: blocks.len() });
@@ -88,9 +88,9 @@ pub fn check_shape(blocks: &[Block], forms: &[Form]) -> Result<(), UnfitShape> {
         rest = behind;
     }
     for (reference, form) in forms.iter().enumerate() {
-        if let Place::Relative { base, .. } = form.place {
+        if let AddressKind::Relative { base, .. } = form.place {
             let is_explicit =
-                forms[..reference].get(usize::from(base)).is_some_and(|base| base.place == Place::Explicit);
+                forms[..reference].get(usize::from(base)).is_some_and(|base| base.place == AddressKind::Explicit);
             if !is_explicit {
                 return Err(UnfitShape::Base { reference, base });
             }
@@ -100,8 +100,8 @@ pub fn check_shape(blocks: &[Block], forms: &[Form]) -> Result<(), UnfitShape> {
 }
 
 /// How many of the references are explicit.
-pub(crate) fn explicit(forms: &[Form]) -> usize {
-    forms.iter().filter(|form| form.place == Place::Explicit).count()
+pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
+    forms.iter().filter(|form| form.place == AddressKind::Explicit).count()
 }
 
 /// A reference of a shape, made ready to be given its address.
@@ -143,18 +143,18 @@ impl Unfold {
 }
 
 /// Makes the references of a shape ready.
-pub fn unfold(forms: &[Form]) -> impl Iterator<Item = Unfold> + '_ {
+pub fn unfold(forms: &[ShapeReference]) -> impl Iterator<Item = Unfold> + '_ {
     let mut next_explicit = 0;
     let mut source_of = vec![0; forms.len()];
     forms.iter().enumerate().map(move |(number, form)| match form.place {
-        Place::Explicit => {
+        AddressKind::Explicit => {
             let source = next_explicit;
             source_of[number] = source;
             next_explicit += 1;
             Unfold::new(form.reference, 0, source, -1)
         }
-        Place::Fixed(address) => Unfold::new(form.reference, address, 0, 0),
-        Place::Relative { base, offset } => {
+        AddressKind::Fixed(address) => Unfold::new(form.reference, address, 0, 0),
+        AddressKind::Relative { base, offset } => {
             let source = source_of.get(usize::from(base)).copied().unwrap_or(0);
             Unfold::new(form.reference, offset, source, -1)
         }

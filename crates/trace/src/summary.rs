@@ -34,7 +34,7 @@ pub struct TraceSummary {
     pub pages: u64,
     /// Tasks.
     pub tasks: u64,
-    /// Address spaces, by number; what nobody ran is in [`ProcessId`] 0.
+    /// Address spaces, by number; what no task ran is in [`ProcessId`] 0.
     pub processes: BTreeMap<ProcessId, ProcessSummary>,
     /// What ended the reading before the end of the trace.
     pub loss: Option<ReadTraceError>,

@@ -64,7 +64,7 @@ def _reach(address: str) -> None:
         why = error.strerror or error
         raise ClusterError(f"the cluster at {address} cannot be reached ({why}); start one with 'ray start --head'") from None
     if not speaks:
-        raise ClusterError(f"what answers at {address} is no cluster of Ray; name the address that 'ray start --head' has told")
+        raise ClusterError(f"what answers at {address} is no cluster of Ray; name the address that 'ray start --head' printed")
 
 
 def _speaks_http2(connection: socket.socket) -> bool:

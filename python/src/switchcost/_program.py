@@ -24,9 +24,9 @@ def find_program() -> str:
 
     The environment variable SWITCHCOST_PROGRAM comes first, then the places where installers put a package's programs, then PATH.
     """
-    told = os.environ.get(VARIABLE)
-    if told:
-        return _told(told)
+    named = os.environ.get(VARIABLE)
+    if named:
+        return _of_variable(named)
     found = next((str(path) for path in _places() if _is_program(path)), None) or shutil.which(NAME)
     if found is None:
         raise ProgramError(
@@ -36,7 +36,7 @@ def find_program() -> str:
     return found
 
 
-def _told(path: str) -> str:
+def _of_variable(path: str) -> str:
     if not _is_program(Path(path)):
         raise ProgramError(f"{VARIABLE} names {path}, which is no program; name the program {NAME}, or unset the variable")
     return path
@@ -89,7 +89,7 @@ def version_of(path: str) -> str:
     try:
         ran = subprocess.run([path, "--version"], capture_output=True, text=True, errors="replace", timeout=60, check=False)
     except subprocess.TimeoutExpired as error:
-        raise ProgramError(f"{path} did not tell its version within a minute; is it the program {NAME}?") from error
+        raise ProgramError(f"{path} did not print its version within a minute; is it the program {NAME}?") from error
     except OSError as error:
         raise cannot_start(path, error) from None
     words = ran.stdout.split()

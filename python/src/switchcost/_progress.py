@@ -1,4 +1,4 @@
-"""How long a run takes, where tqdm is installed and somebody looks."""
+"""How long a run takes, where tqdm is installed and stderr is a terminal."""
 
 from __future__ import annotations
 

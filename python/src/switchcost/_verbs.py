@@ -156,8 +156,8 @@ def measure(
         synthetic_switch: Length of the switch of the mechanism synthetic [default: 2us].
         synthetic_reload: What synthetic adds to each walk of the switching arm [default: 0ns].
         record: Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
-            that is made of it.
+        redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
+            made from it.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.measure(words(_MEASURE, locals()), progress)
@@ -215,7 +215,7 @@ def observe(
     by: ObserveBy | None = None,
     progress: bool = True,
 ) -> Observation:
-    """Observe live programs: what switching costs them, why they are switched, and by whom.
+    """Observe live programs: what switching costs them, why they switch, and what takes the CPU from them.
 
     Args:
         command: The command and its arguments.
@@ -228,31 +228,31 @@ def observe(
         all: Observe every task.
         duration: For how long, such as 30s or 5min [default: until the command or all processes have ended; with --all and
             --cgroup 10s]. A command that still runs then is asked to end (SIGTERM).
-        requests: How many requests the observed serve in that time, so that the cost of one is told.
+        requests: How many requests are served in that time, for the cost of one.
         rate_cmd: Shell command that prints how many requests were served so far; it is run before and after.
-        wakers: Count who wakes whom, too; observing a switch takes a third longer then.
-        scheduler_time: Tell how long the kernel's scheduler takes at each switch, where it has tracepoints at its entry and
-            exit; observing a switch takes nearly twice as long then.
-        events: Write each switch and wake-up of the observed to this file, as a trace for ui.perfetto.dev; observing a
-            switch takes more than twice as long then.
-        counts_only: Count switches and causes alone: observing a switch takes about half as long, and no times off the CPU,
-            no neighbours and no cost of reloading caches are told.
-        allow_clear_refs: Look at how much memory processes of others touch, for which the kernel's marks of their pages are
-            cleared every 5 s. It is done for a command anyway.
-        no_bpf: Use no BPF programs, but the kernel's records of switches (perf), or else its counters in /proc: no root
-            needed, and no causes and neighbours.
-        stacks: Sample the program's stack at N switches a second, 100 where no number is given, by frame pointers; --folded
-            and --pprof write those then.
-        no_calibration: Do not measure what a switch costs here where no measurement of this machine is at hand (8 s, before
-            anything is observed).
+        wakers: Count wake-ups by their waker, too; observing a switch then takes a third longer.
+        scheduler_time: Measure how long the kernel's scheduler takes at each switch, if it has tracepoints at its entry and
+            exit; observing a switch then takes nearly twice as long.
+        events: Write each observed switch and wake-up to this file, as a trace for ui.perfetto.dev; observing a switch then
+            takes more than twice as long.
+        counts_only: Count only switches and causes: observing a switch takes about half as long, without times off the CPU,
+            neighbours and the cost of reloading caches.
+        allow_clear_refs: Also read how much memory processes touch that the observer did not start: this clears the
+            kernel's marks of their pages every 5 s.
+        no_bpf: Without BPF programs: use the kernel's records of switches (perf), or else its counters in /proc. Needs no
+            root, and has no causes or neighbours.
+        stacks: Sample the program's stack at N switches a second, 100 if no number is given, by frame pointers, for
+            --folded and --pprof.
+        no_calibration: Do not measure first what a switch costs here (8 s) if there is no recent measurement of this
+            machine.
         record: Where to keep the record [default: a new file in ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
-            that is made of it.
+        redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
+            made from it.
         folded: Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU,
             where, and for how long, in nanoseconds; or with observe --stacks the sampled stacks of the program, and how
-            many switches they stand for.
+            many switches they represent.
         pprof: Write the same to FILE as a profile for pprof: switches, time off the CPU, wait for a CPU, and direct cost.
-        by: What the first table of an observation has a row for: program, or control-group [default: program].
+        by: Rows of the first table of an observation: program, or control-group [default: program].
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.observe(command, words(_OBSERVE, locals()), progress)
@@ -326,11 +326,10 @@ def simulate(
         quantum: Of a trace: play its tasks again with these quanta, one after the other, in instructions (400000) or at one
             instruction a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace,
             or 400000].
-        at_once: Of a trace: instead, run each process on a CPU with first levels of its own, so many instructions of each
-            in turn, and say what the last level misses that they share at once, beside what it misses in turns of
-            --quantum.
+        at_once: Of a trace: instead, run each process on a CPU with first levels of its own, this many instructions at a
+            time, and report the misses of the last level that they share at once, beside those in turns of --quantum.
         only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may
-            be left away. What comes before is not simulated, but for a warm-up.
+            be omitted. What comes before is not simulated, except for a warm-up.
         warm_up: Instructions that are simulated before the part, and not counted; of those before them only the last use of
             each line is [default: 1000000].
         design: Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own
@@ -347,8 +346,8 @@ def simulate(
         places: Number of places in code and data to list, those with the most excess cycles [default: 20].
         record: Keep the record (a Parquet file) in FILE, which must not exist [default: a new file in
             ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
-            that is made of it.
+        redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
+            made from it.
         with_: Another command that runs beside the first; may be given several times.
         order: The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each
             time) [default: scheduled].
@@ -450,8 +449,8 @@ def trace(
         output: The file for the trace, which must not exist.
         profile: Write no trace, but to FILE what the model of a switch needs to know of the program: lines used again
             behind a cut.
-        redact: Leave arguments of commands, the host name and the kernel's command line out of the record, and so of all
-            that is made of it.
+        redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
+            made from it.
         quantum: Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000 [default: 400000].
         with_: Another command that runs beside the first; may be given several times.
         order: The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each
@@ -468,10 +467,10 @@ def trace(
         memory: Memory of the guest [default: what its files take, and 384 MiB].
         mips: Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times [default: 1000;
             for workload 15.6, as processors of 1990].
-        physical: Record where in the guest's physical memory its pages lie, too: physically indexed and tagged levels of
+        physical: Also record where in the guest's physical memory its pages lie: physically indexed and tagged levels of
             simulated designs then have these addresses instead of assigned ones.
-        slice: How long a task of the guest runs before another's turn [default: as its scheduler has it]. Several kernels,
-            appended words or slices are as many trials, each of all combinations in a trace of its own.
+        slice: How long a task of the guest runs before another's turn [default: its scheduler's own]. Several kernels,
+            appended words or slices make a trace of each combination.
         seconds: End the programs after so many seconds of the guest's time [default: 600].
         between_stops: Trace only from when each program has stopped itself (kill -STOP $$) until it has again, or has
             ended: not how it starts.

@@ -66,9 +66,9 @@ class Comparison(Report):
 
 
 def _pair(pair: dict[str, Any]) -> Pair:
-    told = {name: pair.get(name) for name in ("verdict", "ratio", "low", "high", "why")}
+    fields = {name: pair.get(name) for name in ("verdict", "ratio", "low", "high", "why")}
     about = {name: value for name, value in pair.items() if name not in _NUMBERS}
-    return Pair(about=about, quantity=pair["quantity"], unit=pair["unit"], outcome=pair["outcome"], **told)
+    return Pair(about=about, quantity=pair["quantity"], unit=pair["unit"], outcome=pair["outcome"], **fields)
 
 
 def _row(pair: Pair) -> list[str]:

@@ -12,7 +12,7 @@ from ._shape import several, shaped
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From the least to the most; `likely` is None where nothing tells."""
+    """From the least to the most; `likely` is None if not known."""
 
     low: float
     likely: float | None
@@ -79,7 +79,7 @@ class Observation(Report):
 
     @property
     def causes(self) -> tuple[Mapping[str, Any], ...]:
-        """Why they were switched: `why`, `entry`, `switches`, `share`; empty where the source does not tell."""
+        """Why they switched: `why`, `entry`, `switches`, `share`; empty if the source does not show it."""
         return tuple(self.json["causes"])
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:

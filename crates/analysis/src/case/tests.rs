@@ -91,7 +91,7 @@ fn across_cpus_only_the_hand_off_has_a_price() {
 
 /// A neighbour may lengthen probes; it cannot take switches away.
 #[test]
-fn a_token_that_moves_without_switches_is_told_before_any_disturbance() {
+fn a_token_that_moves_without_switches_is_reported_before_any_disturbance() {
     let mut alone = FakeCase::pipe();
     alone.switches_per_handoff = 0.0;
     let found = found_after(alone, |sample| sample.evidence.steal_ns = Some(Nanos::millis(10)));
@@ -178,7 +178,7 @@ fn a_core_of_two_speeds_is_measured_at_its_usual_one() {
 #[test]
 fn much_foreign_time_in_few_samples_leaves_no_number() {
     let found = found_after(FakeCase::pipe(), |sample| {
-        // One sample of eight is five times as long for somebody else's turn: a third of all time.
+        // One sample of eight is five times as long for another task's turn: a third of all time.
         if sample.position == 0 {
             sample.evidence.wall_ns = Nanos(sample.evidence.wall_ns.0 * 5);
         }
@@ -215,7 +215,7 @@ fn a_refused_case_gives_the_refusals_reason() {
 }
 
 #[test]
-fn a_refusal_is_told_beside_another_reason() {
+fn a_refusal_is_reported_beside_another_reason() {
     let mut blog = FakeCase::pipe();
     blog.switches_per_handoff = 2.0;
     let mut record = fake_record(vec![blog], 8);
@@ -257,7 +257,7 @@ fn a_difference_that_covers_zero_is_flagged_and_kept() {
 }
 
 #[test]
-fn a_number_that_nobody_ever_saw_is_suspect() {
+fn a_number_that_no_one_ever_saw_is_suspect() {
     let mut slow = FakeCase::pipe();
     slow.switch_ns = 44_000.0;
     let found = found(slow);
@@ -287,7 +287,7 @@ fn more_than_a_full_reload_is_suspect() {
 }
 
 #[test]
-fn a_wide_interval_is_told_with_both_widths() {
+fn a_wide_interval_is_reported_with_both_widths() {
     let found = found(FakeCase::pipe().noise(0.1));
     let flag = found.flags.iter().find(|flag| flag.name == "wide-interval").expect("flagged");
     assert!(flag.detail.ends_with("% wide after 8 repetitions, and +-2.00 % was asked for; give the run more time"));
@@ -295,7 +295,7 @@ fn a_wide_interval_is_told_with_both_widths() {
 }
 
 #[test]
-fn what_else_is_in_a_number_is_told() {
+fn what_else_is_in_a_number_is_reported() {
     let bare = found(FakeCase::pipe().change(|case| case.mechanism = record::Mechanism::PosixSem));
     assert_eq!(names(&bare), ["baseline-without-system-calls"]);
     let preempted = found_after(FakeCase::pipe().change(|case| case.policy = Policy::Other), |sample| {
@@ -319,7 +319,7 @@ fn beside_a_loop(policy: Policy) -> MeasureRecord {
 }
 
 #[test]
-fn beside_a_loop_an_ordinary_hand_off_has_a_number_and_the_loops_share_is_told() {
+fn beside_a_loop_an_ordinary_hand_off_has_a_number_and_the_loops_share_is_reported() {
     let found = analyse(&beside_a_loop(Policy::Other)).results.remove(0);
     let direct = found.direct_ns.as_ref().expect("a number from the cycles between the loop's turns");
     assert!((direct.estimate / 1_700.0 - 1.0).abs() < 0.01, "{direct:?}");

@@ -63,7 +63,7 @@ fn steal_of_any_length_counts_and_steal_unknown_does_not() {
 }
 
 #[test]
-fn bursts_of_interrupts_are_told_from_the_usual_ones() {
+fn bursts_of_interrupts_are_distinguished_from_the_usual_ones() {
     // Usual are 4 interrupts and 3 soft interrupts.
     assert_eq!(reasons(|sample| sample.evidence.interrupts = Some(24)), CLEAN);
     assert_eq!(reasons(|sample| sample.evidence.interrupts = Some(25)), ["interrupts"]);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_become_dearer_is_told_footprint_by_footprint() {
+    fn what_has_become_dearer_is_reported_footprint_by_footprint() {
         let (base, new) = (costs(9_000.0, 11_000.0), costs(9_050.0, 14_000.0));
         let kib256 = 256 << 10;
         let found = verdicts(&[&base], &[&new]);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_is_different_is_told() {
+    fn what_else_is_different_is_reported() {
         let (base, mut new) = (costs(9_000.0, 11_000.0), costs(9_000.0, 11_000.0));
         new.header.command = vec!["xz".to_owned()];
         let found = compare_injections(&[&base], &[&new], Options::default()).environment;

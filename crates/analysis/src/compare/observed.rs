@@ -88,7 +88,7 @@ fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
     all.iter().filter_map(|record| record.calibration.as_ref()).max_by(|a, b| a.measured_at.cmp(&b.measured_at))
 }
 
-/// What else is different: whom was looked at, the machine, and how it was counted.
+/// What else is different: what was observed, the machine, and how it was counted.
 fn differences(base: &[&Observation], new: &[&Observation]) -> Vec<Difference> {
     let of = |side: &[&Observation]| side.iter().map(|record| facts(record)).collect::<Vec<Facts>>();
     different(&of(base), &of(new))

@@ -27,7 +27,7 @@ struct Found<'a> {
     factor: f64,
 }
 
-/// All cases of either side, told at a common clock of the core.
+/// All cases of either side, given at a common clock of the core.
 pub(super) fn matched<'a>(
     base: &[Analysed<'a>],
     new: &[Analysed<'a>],

@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(found.origin, Origin::Records);
     }
 
-    /// Records in a row that differ by nothing tell that of themselves alone; many of them are believed.
+    /// Identical records in a row show that of themselves alone; many of them are believed.
     #[test]
     fn a_few_runs_that_were_alike_are_believed_in_part() {
         let alike = |count| vec![vec![Run { log: 1.0, within: 1e-8 }; count]; 20];

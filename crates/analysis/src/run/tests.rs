@@ -73,12 +73,12 @@ fn a_record_without_checksums_is_named_once() {
     assert_eq!(run_flags(&record), []);
     record.header.schema = "switchcost.record.measure/1".to_owned();
     let detail = "the record is of version 1 of its format, whose lines carry no checksums: whether one was changed, lost \
-                  or doubled cannot be told";
+                  or doubled is not known";
     assert_eq!(run_flags(&record), [("unchecked", detail.to_owned())]);
 }
 
 #[test]
-fn how_the_run_ended_is_told() {
+fn how_the_run_ended_is_reported() {
     let mut record = fake_record(vec![FakeCase::pipe()], 5);
     assert_eq!(run_flags(&record), []);
     let end = record.end.expect("complete");
@@ -92,7 +92,7 @@ fn how_the_run_ended_is_told() {
     assert_eq!(run_flags(&record), [], "20 parts in a million are a crystal's own");
 }
 
-/// A record may be somebody else's: whatever its numbers, there is an answer without a panic.
+/// A record may be anyone's: whatever its numbers, there is an answer without a panic.
 #[test]
 fn hostile_numbers_do_no_harm() {
     let mut random = ChaCha8Rng::seed_from_u64(3);

@@ -47,7 +47,7 @@ fn capacities(result: &DesignResult) -> impl Iterator<Item = (u64, u32, u64, &st
 
 fn level(name: &str, touched: f64, lines: u64, others: f64) -> AgarwalLevel {
     let capacity = lines.max(1) as f64;
-    // ln_1p: 1 - 1/S of a large S would lose its digits. One line is always lost to whoever comes.
+    // ln_1p: 1 - 1/S of a large S would lose its digits. One line is always lost.
     let kept = (touched * others * (-1.0 / capacity).ln_1p()).exp();
     AgarwalLevel {
         level: name.to_owned(),

@@ -20,7 +20,7 @@ pub struct Analyser<'a> {
     /// Segments in the whole record.
     segments: u64,
     designs: Vec<DesignSums>,
-    /// The design that lengths and turns are taken from: the first whose segments can be told apart.
+    /// The design that lengths and turns are taken from: the first whose segments can be distinguished.
     guide: Option<usize>,
     lengths: Vec<Segment>,
     turns: Turns,

@@ -29,7 +29,7 @@ pub(crate) struct Context<'a> {
     pub(crate) names: &'a ProgramNames,
     pub(crate) lengths: &'a Lengths,
     pub(crate) turns: &'a Turns,
-    /// By program: its segments, begun by a switch or by an exec; empty where no design tells segments apart.
+    /// By program: its segments, begun by a switch or by an exec; empty where no design distinguishes segments.
     pub(crate) program_turns: &'a [u64],
 }
 

@@ -3,7 +3,7 @@
 use super::findings::{Point, Spread};
 use super::sums::{Cell, Cycles, Sum};
 
-/// The intervals that segments reach, up to the last that was told apart; the last cell is what lies behind all intervals.
+/// The intervals that segments reach, up to the last that was counted separately; the last cell is what lies behind all intervals.
 pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     let Some((behind, intervals)) = cells.split_last() else { return Vec::new() };
     let all = cells.first().map_or(0, |cell| cell.sum.segments);

@@ -100,7 +100,7 @@ fn flags(context: &Context<'_>, result: &DesignResult, sums: &DesignSums, cost: 
         flag("counters-only", why.to_owned());
     } else if result.gained_cycles.is_none() {
         let why = "written by an earlier program: lines that a process finds at its first touch, since others have loaded them, \
-                   lower the cost; simulate again to tell them apart";
+                   lower the cost; simulate again to separate them";
         flag("first-touches", why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {

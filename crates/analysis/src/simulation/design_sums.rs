@@ -10,7 +10,7 @@ use super::sums::{Cell, Sum};
 /// More intervals than this are put together with the rest of their segment.
 pub(crate) const MOST_INTERVALS: usize = 1000;
 
-/// How segments that end at different places are told apart: in steps of a hundredth of the curve.
+/// How segments that end at different places are distinguished: in steps of a hundredth of the curve.
 const STEPS: usize = 100;
 
 /// What the tuples of one design add up to.
@@ -30,11 +30,11 @@ pub(crate) struct DesignSums {
     pub(crate) program_turns: Vec<u64>,
     /// By class, by the step that segments end in, by the step that the sums are of.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
-    /// The segment under way: a tuple an interval, whoever ran.
+    /// The segment under way: a tuple an interval, whichever process ran.
     open: Vec<Interval>,
     /// The same as it was pushed: an exec divides an interval between two programs.
     pushed: Vec<Interval>,
-    /// Whether each tuple tells what others did.
+    /// Whether each tuple has what others did.
     pub(crate) are_others_known: bool,
     /// Whether a tuple came after one that belongs behind it.
     pub(crate) is_disordered: bool,
@@ -65,7 +65,7 @@ impl DesignSums {
         (tuple.interval as usize).min(self.intervals)
     }
 
-    /// Whether a tuple is of several segments that cannot be told apart.
+    /// Whether a tuple is of several segments that cannot be distinguished.
     pub(crate) fn is_mixed(&self, tuple: &Interval) -> bool {
         self.depth == Depth::Counters || tuple.segments != 1
     }
@@ -89,7 +89,7 @@ impl DesignSums {
         let Some(last) = self.open.last_mut() else { return self.open.push(*tuple) };
         // An exec divides an interval between two processes; it stays one interval of its segment.
         let is_divided = last.interval == tuple.interval && last.process != tuple.process;
-        // What lies behind the curve is one, however many intervals were told apart.
+        // What lies behind the curve is one, however many intervals were distinguished.
         let is_rest = slot == self.intervals && last.interval as usize >= slot && last.interval < tuple.interval;
         if is_divided || is_rest {
             last.interval = tuple.interval;

@@ -14,7 +14,7 @@ pub struct Findings {
     pub cut_share: f64,
     /// Distribution of segment lengths, by group.
     pub lengths: Vec<LengthDistribution>,
-    /// Tasks beside the first of each process that ran: threads, which count as one process here. 0 where no design tells segments apart.
+    /// Tasks beside the first of each process that ran: threads, which count as one process here. 0 where no design distinguishes segments.
     pub threads: u64,
     /// One for each design, in the order of the record.
     pub designs: Vec<DesignFinding>,
@@ -198,7 +198,7 @@ pub struct GroupFinding {
     pub lost_cycles: Cost,
     /// Of those, gained from others.
     pub gained_cycles: Cost,
-    /// Of those, what replacement, prefetch, buffers and buses differ by: nobody's doing, and of either sign.
+    /// Of those, what replacement, prefetch, buffers and buses differ by, which no process caused, of either sign.
     pub state_cycles: Cost,
     /// Where that is.
     pub cut: Cut,
@@ -291,9 +291,9 @@ pub struct LevelFinding {
     pub gained_per_switch: Option<f64>,
     /// Lines that it has, or entries.
     pub lines: u64,
-    /// The most lines that it held at any time in the shared hierarchy, or a number above where that was not counted. Where it is less
-    /// than [`LevelFinding::lines`], no line left for want of room in all of it, and the trace may be too short to tell what switches
-    /// cost there.
+    /// The most lines that it held at any time in the shared hierarchy, or a number above where that was not counted. Where it is less than
+    /// [`LevelFinding::lines`], no line left for lack of room in all of it, and the trace may be too short to show what switches cost
+    /// there.
     pub most_held: u64,
 }
 
@@ -344,7 +344,7 @@ pub struct OriginFinding {
     pub aged_by_others: u64,
     /// Flushed at a switch.
     pub flushed: u64,
-    /// Driven out by itself in a level where that may be nobody's doing.
+    /// Driven out by itself in a level where no process need have caused it.
     pub state: u64,
 }
 
@@ -444,7 +444,7 @@ pub struct DesignFinding {
     pub gained_cycles: Cost,
     /// Cycles a switch, up to the cut-off, that the state of replacement, prefetch, buffers and buses differs by.
     pub state_cycles: Cost,
-    /// All cycles that lookups took longer, no cut-off, by whose lookups they are and to whom they are lost.
+    /// All cycles that lookups took longer, no cut-off, by whose lookups they are and what evicted the lines.
     pub lost_to: Option<LostCycles>,
     /// All cycles saved where a process asked for the first time for a line that another had brought in: once, and in no other number.
     /// `None` where lookups were not compared: there they are in the cost, as a gain.
@@ -483,7 +483,7 @@ pub struct DesignFinding {
     pub origins: Vec<OriginFinding>,
     /// Lines lost and restored, by level.
     pub losses: Vec<LossFinding>,
-    /// Who evicts whom, by level.
+    /// Evictions by process, by level.
     pub evictions: Vec<EvictionTable>,
     /// The level of these whose additional misses in the shared hierarchy cost most.
     #[serde(skip)]

@@ -37,7 +37,7 @@ fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group,
     if is_mixed {
         batches.clear();
     }
-    // How long segments are does not depend on the design: any one that tells them apart says it for all.
+    // How long segments are does not depend on the design: any one that distinguishes them says it for all.
     let lengths = context.lengths.select(|segment| causes.contains(&(segment.cause as usize)));
     let share = context.options.cut_share;
     let cut = if is_mixed && context.lengths.are_unknown() {

@@ -30,7 +30,7 @@ impl Lengths {
         Lengths { segments }
     }
 
-    /// Whether no design tells segments apart.
+    /// Whether no design distinguishes segments.
     pub(crate) fn are_unknown(&self) -> bool {
         self.segments.is_empty()
     }
@@ -129,7 +129,7 @@ mod tests {
             order.iter().for_each(|process| turns.add(*process));
             turns.mean_others()
         };
-        assert_eq!(mean(&[1, 1, 2]), None, "nobody came back");
+        assert_eq!(mean(&[1, 1, 2]), None, "no task came back");
         assert_eq!(mean(&[1, 2, 1, 2, 1]), Some(1.0));
         assert_eq!(mean(&[1, 2, 3, 2, 3, 1]), Some((1.0 + 1.0 + 2.0) / 3.0));
     }

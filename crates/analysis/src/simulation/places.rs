@@ -37,7 +37,7 @@ pub struct EvictorFinding {
     pub place: String,
     /// Lines of others that left.
     pub lines: u64,
-    /// Of all lines that left the level for somebody else's.
+    /// Of all lines that left the level for another owner's.
     pub share: Option<f64>,
 }
 

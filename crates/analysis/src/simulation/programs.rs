@@ -33,8 +33,8 @@ pub(crate) fn processes(context: &Context<'_>, sums: &DesignSums) -> Vec<Process
     found
 }
 
-/// Segments of a program: what an exec leaves of one to the program that it starts is one, too. A record that holds sums over
-/// segments alone does not tell where programs begin, but how many segments reach each interval.
+/// Segments of a program: what an exec leaves of one to the program that it starts is one, too. A record that holds sums over segments
+/// alone does not show where programs begin, but how many segments reach each interval.
 fn turns(context: &Context<'_>, program: usize, sums: &[Sum]) -> u64 {
     let most = || sums.iter().map(|sum| sum.segments).max().unwrap_or(0);
     context.program_turns.get(program).copied().unwrap_or_else(most)

@@ -9,7 +9,7 @@ use super::sums::difference;
 /// Instructions, data, TLBs, write stalls: together all excess cycles.
 pub(crate) fn parts(result: &DesignResult) -> Vec<ExcessPart> {
     let (shared, private) = (&result.hierarchies.shared, &result.hierarchies.private);
-    // What first touches gained is told apart from the excess.
+    // What first touches gained is distinguished from the excess.
     let gained = result.gained_cycles.unwrap_or_default();
     let mut instructions = gained.first_touches_of_code as f64;
     let mut data = gained.first_touches_of_data as f64;

@@ -64,7 +64,7 @@ impl Sum {
         self.of_others.gained as f64
     }
 
-    /// What is left of the excess: nobody's doing.
+    /// The rest of the excess, which no process caused.
     pub(crate) fn state(&self) -> f64 {
         self.excess() - self.lost() + self.gained()
     }
@@ -97,7 +97,7 @@ pub(crate) struct Cell {
     pub(crate) squares: [f64; 3],
     /// The same; `-inf` where no segment ran half of the interval.
     pub(crate) largest: Largest,
-    /// Whether a tuple is a sum over several segments, so that they cannot be told apart.
+    /// Whether a tuple is a sum over several segments, so that they cannot be distinguished.
     pub(crate) is_mixed: bool,
 }
 

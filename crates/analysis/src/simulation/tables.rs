@@ -9,7 +9,7 @@ use super::context::ProgramNames;
 use super::findings::{CallFinding, EvictionTable, LossFinding, OfLevel, OriginFinding};
 use super::sums::difference;
 
-/// Programs told apart in a table of evictions.
+/// Programs distinguished in a table of evictions.
 const PROGRAMS: usize = 6;
 
 pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {

@@ -59,7 +59,7 @@ fn lost_less_gained_is_the_cost() {
     assert!(design.lost_cycles.low.is_some() && design.gained_cycles.high.is_some());
     let group = group(&design.groups, &Group::Class("involuntary"));
     assert_eq!((&group.lost_cycles, &group.gained_cycles), (&design.lost_cycles, &design.gained_cycles));
-    // One tuple that does not tell, and nothing is known.
+    // One tuple without it, and nothing is known.
     run.tuples[7].of_others = None;
     let design = run.design();
     assert_eq!((design.lost_cycles.estimate, design.gained_cycles.estimate, design.lost_share), (None, None, None));
@@ -205,7 +205,7 @@ fn first_touches_are_in_no_sum_but_their_own() {
     assert_eq!((curve[0].cumulative_excess_cycles, curve[0].excess_cpi.sd), (1_000.0, Some(0.0)));
     assert!(design.processes.iter().all(|process| process.excess_cycles_per_switch == 1_000.0));
     assert_eq!(design.parts[0].cycles, 100_000.0, "with the 60,000 that the instruction cache was spared once");
-    // A record that does not tell them apart says so.
+    // A record that does not distinguish them says so.
     run.head.designs[0].gained_cycles = None;
     run.tuples.iter_mut().for_each(|tuple| tuple.of_others = None);
     let design = run.design();
@@ -443,7 +443,7 @@ fn agarwals_model_takes_its_numbers_from_the_record() {
 }
 
 #[test]
-fn trials_are_told_by_their_spread() {
+fn trials_are_reported_by_their_spread() {
     let trials: Vec<Findings> = [10_000.0, 10_300.0, 10_600.0].map(trial).into();
     let found = over_trials(&trials, 0.9).remove(0);
     assert_eq!(found.costs_cycles, [10_000.0, 10_300.0, 10_600.0]);
@@ -595,7 +595,7 @@ fn what_runs_after_an_exec_is_put_down_to_the_program_that_it_starts() {
         (found.instructions, found.segments, found.excess_cycles_per_switch)
     };
     assert_eq!((row("a"), row("b"), row("c")), ((30, 1, 3.0), (110, 2, 15.0), (10, 1, 1.0)));
-    // The curve is that of segments, whoever runs: three begin, of which one reaches the second interval.
+    // The curve is that of segments, whichever process runs: three begin, of which one reaches the second interval.
     let curve = &group(&design.groups, &Group::All).curve;
     assert_eq!(curve.iter().map(|point| point.segments).collect::<Vec<_>>(), [3, 1]);
 }

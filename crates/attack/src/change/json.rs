@@ -119,13 +119,13 @@ mod tests {
     #[test]
     fn every_value_is_found_with_its_key() {
         let text = br#"{"a" : [1, -2.5e3], "b\"": {"c":"x\\"}, "d":null}"#;
-        let told: Vec<&str> =
+        let reported: Vec<&str> =
             values(text).iter().map(|found| std::str::from_utf8(&text[found.member.clone()]).expect("text")).collect();
         let paths: Vec<String> = values(text).into_iter().map(|found| found.path).collect();
         assert_eq!(paths, ["/a/0", "/a/1", "/a", "/b\\\"/c", "/b\\\"", "/d", ""]);
         let whole = std::str::from_utf8(text).expect("text");
         assert_eq!(
-            told,
+            reported,
             ["1", "-2.5e3", r#""a" : [1, -2.5e3]"#, r#""c":"x\\""#, r#""b\"": {"c":"x\\"}"#, r#""d":null"#, whole]
         );
     }

@@ -54,11 +54,12 @@ mod tests {
     #[test]
     fn a_difference_elsewhere_is_found() {
         let (whole, found) = (r#"{"a":{"b":1},"c":[1,2]}"#, r#"{"a":{"b":2},"c":[1,3]}"#);
-        let told = |to: &[&str]| is_confined(whole, found, &to.iter().map(|&part| part.to_owned()).collect::<Vec<_>>());
-        assert_eq!(told(&["/a/", "/c/1"]), Ok(()));
-        assert_eq!(told(&["/a/"]), Err("/c/1 of the report, too".to_owned()));
-        assert_eq!(told(&["/*/b", "/c/"]), Ok(()));
-        assert_eq!(told(&["/*/c", "/c/"]), Err("/a/b of the report, too".to_owned()));
+        let reported =
+            |to: &[&str]| is_confined(whole, found, &to.iter().map(|&part| part.to_owned()).collect::<Vec<_>>());
+        assert_eq!(reported(&["/a/", "/c/1"]), Ok(()));
+        assert_eq!(reported(&["/a/"]), Err("/c/1 of the report, too".to_owned()));
+        assert_eq!(reported(&["/*/b", "/c/"]), Ok(()));
+        assert_eq!(reported(&["/*/c", "/c/"]), Err("/a/b of the report, too".to_owned()));
         assert_eq!(is_confined(whole, whole, &[]), Ok(()));
     }
 }

@@ -1,4 +1,4 @@
-//! Who evicts whom.
+//! Evictions by process.
 
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use crate::machine::{Gain, Levels, Listener, Lookup, Origin, Took};
 #[derive(Debug)]
 pub(crate) struct Origins {
     misses: Vec<[u64; Origin::COUNT]>,
-    /// Cycles lost, by whether the kernel looked up, and to whom.
+    /// Cycles lost, by whether the kernel looked up, and by what evicted the lines.
     lost: [[u64; Origin::COUNT]; 2],
     gained: GainedCycles,
 }

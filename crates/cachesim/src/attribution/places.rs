@@ -1,4 +1,4 @@
-//! Sums by place: an offset in a file that is mapped there, or an address, and a context that tells sums apart beside it.
+//! Sums by place: an offset in a file that is mapped there, or an address, and a context that distinguishes sums beside it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -157,7 +157,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
     }
 
     /// The largest sums of what has one name, in descending order; those of equal sums as `key` orders their contexts, then by object and
-    /// offset. What has no name stays apart. Of parts of one name the least offset is told.
+    /// offset. What has no name stays apart. Of parts of one name the least offset is given.
     pub(crate) fn largest<K: Ord>(&self, most: usize, key: impl Fn(C) -> K, name: &mut Names<'_>) -> Vec<Sum<'_, C>> {
         let mut wholes: HashMap<_, (i64, u64)> = HashMap::new();
         for (place, &sum) in &self.sums {

@@ -40,7 +40,7 @@ fn an_amd_guest_gets_its_own_caches_and_tlbs() {
 fn what_is_assumed_is_said() {
     assert_eq!(
         host_design(&host()).expect("enough facts").source,
-        "Sizes, lines and ways of caches as this machine tells them. No time of a cycle: this machine does not tell the rate of its \
+        "Sizes, lines and ways of caches as this machine reports them. No time of a cycle: this machine does not report the rate of its \
          cores. TLBs as this machine reports them. TLBs kept on a \
          switch: it has address-space ids.\nAssumed: cycles of 14, 50 and 100 for levels 2, 3 and later ones; 300 more for \
          memory; TLBs of the first level fully associative, later ones of 8 ways in 7 cycles; page walk of 30 cycles; LRU; \
@@ -61,7 +61,7 @@ fn a_machine_without_address_space_ids_flushes_its_tlbs() {
 }
 
 #[test]
-fn a_machine_that_tells_no_tlbs_has_none_and_says_so() {
+fn a_machine_that_shows_no_tlbs_has_none_and_says_so() {
     let mut host = host();
     host.tlbs = Fact::unknown("the hypervisor hides them");
     let design = host_design(&host).expect("enough facts");
@@ -112,7 +112,7 @@ fn a_cycle_takes_as_long_as_the_machine_says() {
 fn a_level_of_which_a_file_is_missing_is_refused_by_the_name_of_the_file() {
     let mut host = host();
     host.caches.retain(|cache| cache.level != 2);
-    host.untold_caches =
+    host.undescribed_caches =
         vec!["/sys/devices/system/cpu/cpu0/cache/index2/size: No such file or directory (os error 2)".to_owned()];
     assert_eq!(
         host_design(&host).expect_err("no guess").to_string(),
@@ -128,14 +128,14 @@ fn missing_facts_are_named() {
     bare.caches.clear();
     assert_eq!(
         host_design(&bare).expect_err("nothing to build").to_string(),
-        "found no caches in what this machine tells, need their sizes, lines and ways; write a design file \
+        "found no caches in what this machine reports, need their sizes, lines and ways; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
     );
     let mut vague = host();
     vague.caches[2].ways = None;
     assert_eq!(
         host_design(&vague).expect_err("no guess").to_string(),
-        "L2: ways: found none in what this machine tells, need the associativity; write a design file \
+        "L2: ways: found none in what this machine reports, need the associativity; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
     );
     let mut split = host();

@@ -13,7 +13,7 @@ pub(super) struct Clocks {
     /// Of these, cycles that stores waited for write buffers.
     pub(super) stalls: [u64; VIEWS],
     pub(super) common_stalls: u64,
-    /// How long the request under way has taken that nobody waits for: it is made so much later than the clock says.
+    /// How long the request under way has taken that nothing waits for: it is made so much later than the clock says.
     pub(super) delays: [u64; VIEWS],
     /// By how much lookups took longer in the shared view than in the private one for what others did, and less.
     lost: u64,

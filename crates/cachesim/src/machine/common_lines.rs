@@ -60,7 +60,7 @@ pub(super) struct CommonLines {
     now: u64,
     /// Virtual line of each slot of a first level, [`IS_HINT`], and perhaps [`STORED`].
     hints: Vec<u64>,
-    /// In which slot a line may be, by the low bits of its number; empty where those alone tell.
+    /// In which slot a line may be, by the low bits of its number; empty where those alone suffice.
     guesses: Vec<u32>,
     direct_mask: usize,
     line_bits: u32,

@@ -24,7 +24,7 @@ struct RequestOfAll<'r> {
     at: usize,
     kind: Kind,
     address: &'r Address,
-    /// A demand request: somebody waits for it.
+    /// A demand request: the processor waits for it.
     is_demand: bool,
 }
 
@@ -35,7 +35,7 @@ impl<'r> RequestOfAll<'r> {
     }
 }
 
-/// All levels of a design, who runs, and who is told.
+/// All levels of a design, who runs, and who is notified.
 pub(super) struct Hierarchies<'a, L> {
     pub(super) plan: &'a Plan,
     pub(super) levels: &'a mut [Level],
@@ -51,7 +51,7 @@ pub(super) struct Hierarchies<'a, L> {
     pub(super) comparison: Comparison,
 }
 
-/// What a request of all views comes back with. Cycles that nobody waits for are added to [`Clocks::delays`].
+/// What a request of all views comes back with. Cycles that nothing waits for are added to [`Clocks::delays`].
 #[derive(Clone, Copy)]
 struct Outcome {
     missed: ViewSet,
@@ -311,7 +311,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         Outcome { missed: ViewSet::ALL, ..Outcome::NOTHING }
     }
 
-    /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
+    /// A store goes on from a write-through level; nothing waits for it, except perhaps for a buffer.
     fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
         let request = RequestOfAll { is_demand: false, ..request };
         let delays = std::mem::take(&mut self.clocks.delays);

@@ -1,4 +1,4 @@
-//! What the private hierarchy of a process has had: what tells a line that others bring in again and again from one that the process
+//! What the private hierarchy of a process has had: to distinguish a line that others bring in again and again from one that the process
 //! asks for the first time, and from luck.
 
 use rustc_hash::FxHashMap;

@@ -61,7 +61,7 @@ pub(super) fn way_of(ways: &[u64], key: u64) -> Option<usize> {
 enum Touched {
     Unused,
     Some(Vec<u32>),
-    /// Too many to tell: look at all.
+    /// Too many to list: look at all.
     All,
 }
 
@@ -197,7 +197,7 @@ impl Lines {
         if let Some(held) = self.requesters.get_mut(slot) {
             *held = requester;
         }
-        // A note tells why the shared view lost its copy, and it has one.
+        // A note says why the shared view lost its copy, and it has one.
         self.set_note(slot, 0);
         self.order.found(slot);
     }

@@ -1,4 +1,4 @@
-//! What happens in the caches of a design, and who is told of it.
+//! What happens in the caches of a design, and who is notified.
 //!
 //! The machine calls its listener as things happen, in this order. A lookup that all three hierarchies are known to find makes no
 //! event. Any other makes, of the shared hierarchy, `filled`, `left`, `came` and `exchanged` as often as they happen, at first and
@@ -107,7 +107,7 @@ pub(crate) enum Origin {
     /// The process drove the line out itself, and would not have done so alone.
     Aged,
     ByKernel,
-    /// Aged in a level in which a process's lines are not in the same order as alone: that may be nobody's doing.
+    /// Aged in a level in which a process's lines are not in the same order as alone: no process need have caused it.
     State,
 }
 
@@ -190,7 +190,7 @@ pub(crate) struct Levels {
 
 macro_rules! listener {
     ($($(#[$doc:meta])* fn $event:ident($($argument:ident: $type:ty),*);)+) => {
-        /// Whoever is told; see the head of this file for what comes when. Levels are numbers, TLBs behind caches.
+        /// The listeners; see the head of this file for the order. Levels are numbers, TLBs behind caches.
         pub(crate) trait Listener: Debug {
             /// Whether it wants to know how the shared and the private hierarchy differ, which takes time to find out.
             const COMPARES: bool = false;

@@ -58,7 +58,7 @@ pub(super) struct LevelPlan {
     pub(super) is_swept: bool,
     /// A line that leaves concerns other levels even if it is not modified.
     pub(super) is_left_with_effects: bool,
-    /// The lines of a process are in the same order in all views, whoever else uses the level: what a process drives out there, and
+    /// The lines of a process are in the same order in all views, whichever others use the level: what a process drives out there, and
     /// would not alone, has others' lines in its place.
     pub(super) keeps_order: bool,
     /// Why each view is looked up by itself, if it is: what keeps the lines used last from being the same in all.
@@ -78,7 +78,7 @@ pub(super) struct Plan {
     pub(super) pages: Option<PageAllocation>,
     /// Some level finds a line that another address space brought in.
     pub(super) finds_lines_of_others: bool,
-    /// How many address spaces the tags tell apart.
+    /// How many address spaces the tags distinguish.
     pub(super) most_processes: u64,
     /// Whether lookups are left out that change nothing.
     pub(super) skips_repeats: bool,
@@ -174,7 +174,7 @@ pub(crate) enum FallbackReason {
     Prefetch,
     /// A line that is found leaves.
     Exclusive,
-    /// The physical address of a line is that of whoever brought it in, which may be another one in each view.
+    /// The physical address of a line is that of the request that brought it in, which may differ between views.
     CarriedAddress,
     /// When a request comes matters, and each view has a clock of its own.
     Time,
@@ -332,7 +332,7 @@ impl LevelPlan {
         }
     }
 
-    /// What the key tells of the address.
+    /// What the key shows of the address.
     pub(super) fn address_of(&self, key: u64) -> Address {
         let key = key & !VALID;
         if self.has_physical_tag {

@@ -8,7 +8,7 @@ use super::listener::Listener;
 use super::plan::{Kind, LevelPlan, Plan};
 use super::privates::Private;
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
-use crate::attribution::{Books, ByPlace};
+use crate::attribution::{Attribution, ByPlace};
 use crate::frames::Frames;
 
 /// Sums over hierarchies.
@@ -88,7 +88,7 @@ pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>)
     }
 }
 
-impl Machine<Books> {
+impl Machine<Attribution> {
     /// The result, without what is attributed to places, and that; `references` are the instructions, loads and stores of the whole trace.
     pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, ByPlace) {
         (self.result(references), self.state.listener.1.1)

@@ -31,7 +31,7 @@ pub(super) struct Request<'r> {
     pub(super) at: usize,
     pub(super) kind: Kind,
     pub(super) address: &'r Address,
-    /// A demand request: somebody waits for it.
+    /// A demand request: the processor waits for it.
     pub(super) is_demand: bool,
 }
 
@@ -127,7 +127,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// A store goes on from a write-through level; nobody waits for it, but perhaps for a buffer.
+    /// A store goes on from a write-through level; nothing waits for it, except perhaps for a buffer.
     fn go_on(&mut self, view: usize, at: usize, address: &Address) {
         let request = Request { view, at, kind: Kind::Store, address, is_demand: false };
         let delay = self.clocks.delays[view];

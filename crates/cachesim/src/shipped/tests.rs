@@ -85,9 +85,8 @@ fn the_four_of_mogul_and_borg_are_those_of_table_3() {
 
 #[test]
 fn the_example_of_the_documentation_is_read() {
-    let page = include_str!("../../../../docs/formats/design.md");
-    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("one example");
-    let design = read_design(example, "docs/formats/design.md").unwrap_or_else(|error| panic!("{error}"));
+    let example = include_str!("../../../../docs/formats/design-example.toml");
+    let design = read_design(example, "docs/formats/design-example.toml").unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((design.levels.len(), design.tlbs.len()), (3, 3));
 }
 

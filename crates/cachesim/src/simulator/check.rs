@@ -27,12 +27,12 @@ pub enum SimulationError {
         /// What would do.
         needed: String,
     },
-    /// More address spaces than tags can tell apart.
+    /// More address spaces than tags can distinguish.
     #[error("found {found} processes in the trace, need at most {most}; cut the trace or take longer lines")]
     TooManyProcesses {
         /// How many there are so far.
         found: u64,
-        /// How many can be told apart.
+        /// How many can be distinguished.
         most: u64,
     },
 }
@@ -45,9 +45,9 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Nothing yet, for designs that tell so many processes apart.
+    /// Nothing yet, for designs that distinguish so many processes.
     pub(crate) fn new(most_processes: u64) -> Check {
-        // That of whoever runs where the trace does not say.
+        // That of the running process where the trace does not say.
         Check { processes: HashSet::from([ProcessId(0)]), most_processes }
     }
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_cannot_be_told_apart_are_not_simulated() {
+    fn processes_that_cannot_be_distinguished_are_not_simulated() {
         let mut check = Check::new(3);
         let birth = |process| {
             let mark = Mark::Birth {

@@ -92,7 +92,7 @@ impl Pass {
         self.runner.designs_in_full()
     }
 
-    /// How many processes its designs tell apart.
+    /// How many processes its designs distinguish.
     pub(super) fn most_processes(&self) -> u64 {
         self.runner.most_processes()
     }
@@ -165,7 +165,7 @@ impl Pass {
         self.counted.stores += stores;
     }
 
-    /// Before the first switch nobody was switched to: process 0 runs.
+    /// Before the first switch process 0 runs.
     fn begin(&mut self) {
         if !self.has_begun {
             self.change_process();

@@ -1,17 +1,17 @@
-//! One design by itself, or many in one pass: the same to whoever feeds them.
+//! One design by itself, or many in one pass: the same to their caller.
 
 use design::Design;
 use simulation_result::{DesignResult, Interval};
 use trace::{BlockRun, Reference};
 
-use crate::attribution::{Books, ByPlace};
+use crate::attribution::{Attribution, ByPlace};
 use crate::machine::{Machine, PageChange, RunContext};
 use crate::sweep::{Family, groups};
 
 #[derive(Debug)]
 pub(super) enum Runner {
     /// A design, with its number.
-    One(u16, Box<Machine<Books>>),
+    One(u16, Box<Machine<Attribution>>),
     Many(Box<Family>),
 }
 
@@ -53,7 +53,7 @@ impl Runner {
     }
 
     /// The machine that is simulated in full: the design, or the first of the family.
-    pub(super) fn in_full(&mut self) -> &mut Machine<Books> {
+    pub(super) fn in_full(&mut self) -> &mut Machine<Attribution> {
         match self {
             Runner::One(_, machine) => machine,
             Runner::Many(family) => family.guide_mut(),

@@ -133,7 +133,7 @@ fn join(thread: JoinHandle<Vec<PassResult>>) -> Vec<PassResult> {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Who may run: of those that wait whoever is furthest behind, so that nobody's chunks are waited for longer than needed.
+/// Who may run: of those that wait the one furthest behind, so that no chunk is waited for longer than needed.
 #[derive(Debug)]
 struct Turns {
     state: Mutex<TurnState>,

@@ -4,14 +4,14 @@ use design::Design;
 use simulation_result::{ByView, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
 use trace::{BlockRun, Reference};
 
-use crate::attribution::{Books, ByPlace};
+use crate::attribution::{Attribution, ByPlace};
 use crate::machine::{Kind, Machine, PageChange, RunContext, plain_result};
 
 use super::behind::Behind;
 use super::depths::Depths;
 use super::direct::Direct;
 use super::groups::Group;
-use super::shape::{Place, Shape};
+use super::shape::{GridSlot, Shape};
 use super::tuples::Tuples;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
@@ -19,7 +19,7 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 #[derive(Debug)]
 pub(crate) struct Family {
     members: Vec<Member>,
-    guide: Box<Machine<Books>>,
+    guide: Box<Machine<Attribution>>,
     shapes: Vec<Shape>,
     feed: Feed,
     /// The newest row of counters, and whether there may be a newer one.
@@ -36,7 +36,7 @@ struct Member {
     number: u16,
     design: Design,
     /// By swept level.
-    places: Vec<Place>,
+    places: Vec<GridSlot>,
 }
 
 /// Where lookups come from.
@@ -91,7 +91,7 @@ impl Family {
     }
 
     /// The machine of the first member, for what sweeping has nothing to do with.
-    pub(crate) fn guide_mut(&mut self) -> &mut Machine<Books> {
+    pub(crate) fn guide_mut(&mut self) -> &mut Machine<Attribution> {
         &mut self.guide
     }
 
@@ -237,7 +237,7 @@ impl Feed {
 }
 
 /// Cycles that one swept level takes of a row, as [`Family::counted`] gives it.
-fn level_cycles(place: &Place, level: usize, levels: usize, row: &[u64], view: usize) -> u64 {
+fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view: usize) -> u64 {
     let lookups = row[VIEWS * level + view];
     let misses = row[VIEWS * (levels + place.column) + view];
     place.hit_cycles * (lookups - misses) + place.miss_cycles * misses
@@ -280,7 +280,7 @@ impl Results<'_> {
         counts
     }
 
-    fn level(&self, counts: &mut LevelCounts, level: usize, place: &Place, view: usize) {
+    fn level(&self, counts: &mut LevelCounts, level: usize, place: &GridSlot, view: usize) {
         let depths = self.feed.depths(level, place.grid);
         counts.instruction_misses = depths.misses(view, Kind::Fetch, place.ways);
         counts.load_misses = depths.misses(view, Kind::Load, place.ways);

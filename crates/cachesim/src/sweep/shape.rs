@@ -30,7 +30,7 @@ pub(super) struct GridShape {
 
 /// One member, in one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct GridSlot {
     pub(super) grid: usize,
     pub(super) ways: usize,
     pub(super) column: usize,
@@ -78,14 +78,14 @@ impl Shape {
     }
 
     /// Where a member stands; it must have been among those of [`Shape::new`].
-    pub(super) fn place(&self, member: &Design) -> Option<Place> {
+    pub(super) fn place(&self, member: &Design) -> Option<GridSlot> {
         let (sets, ways) = sets_and_ways(member, self.level);
         let grid = self.grids.iter().position(|grid| grid.sets == sets)?;
         let shape = &self.grids[grid];
         let column = shape.first_column + shape.ways.iter().position(|&other| other == ways)?;
         let level = &member.levels[self.level];
         let (hit_cycles, miss_cycles) = (level.hit_cycles.into(), level.miss_cycles.into());
-        Some(Place { grid, ways, column, hit_cycles, miss_cycles })
+        Some(GridSlot { grid, ways, column, hit_cycles, miss_cycles })
     }
 }
 

@@ -6,7 +6,7 @@ use units::Bytes;
 
 /// A level or TLB, by its place in the design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Target {
     Level(usize),
     Tlb(usize),
 }
@@ -81,18 +81,18 @@ impl Field {
     }
 }
 
-impl Place {
+impl Target {
     pub(super) fn name(self, design: &Design) -> &str {
         match self {
-            Place::Level(index) => &design.levels[index].name,
-            Place::Tlb(index) => &design.tlbs[index].name,
+            Target::Level(index) => &design.levels[index].name,
+            Target::Tlb(index) => &design.tlbs[index].name,
         }
     }
 
     fn has(self, field: Field) -> bool {
         match self {
-            Place::Level(_) => !matches!(field, Field::Entries | Field::Page),
-            Place::Tlb(_) => !matches!(field, Field::Size | Field::Line | Field::Inclusion | Field::BusCycles),
+            Target::Level(_) => !matches!(field, Field::Entries | Field::Page),
+            Target::Tlb(_) => !matches!(field, Field::Size | Field::Line | Field::Inclusion | Field::BusCycles),
         }
     }
 
@@ -108,7 +108,7 @@ impl Place {
     /// Sets a field to a value that [`Field::parse_value`] gave for it.
     pub(super) fn set(self, design: &mut Design, field: Field, value: Value) {
         match self {
-            Place::Level(index) => {
+            Target::Level(index) => {
                 let level = &mut design.levels[index];
                 match (field, value) {
                     (Field::Size, Value::Size(size)) => level.size = size,
@@ -123,7 +123,7 @@ impl Place {
                     _ => unreachable!("a level has the field, and the value is of its kind"),
                 }
             }
-            Place::Tlb(index) => {
+            Target::Tlb(index) => {
                 let tlb = &mut design.tlbs[index];
                 match (field, value) {
                     (Field::Entries, Value::Number(entries)) => tlb.entries = entries,

@@ -1,5 +1,5 @@
 //! The same program, the same caches: what Cachegrind counts, to the last digit where the definitions coincide. Where they
-//! do not is said in `docs/method/cachegrind.md`.
+//! do not is described in `README.md`.
 
 mod valgrind;
 
@@ -97,7 +97,7 @@ fn counters_are_cachegrinds_where_nothing_crosses_a_line() {
         let (counts, wanted) = (simulated(&caches, &lackey), workshop.cachegrind(&program, &caches));
         first_levels_agree(&counts, &wanted, valgrind::modifies(&lackey));
         let [i1, d1, ll] = three(&counts);
-        assert!(d1.misses() > 1000 && ll.misses() > 1000, "the caches are too large to tell anything");
+        assert!(d1.misses() > 1000 && ll.misses() > 1000, "the caches are too large to show anything");
         assert_eq!((ll.instruction_accesses, ll.instruction_misses), (i1.fills, wanted.get("ILmr")));
         // A store that misses the first level is a load of its line at the last.
         assert_eq!((ll.load_accesses, ll.store_accesses), (d1.fills, 0));

@@ -11,8 +11,8 @@ use trace::Chunk;
 
 use crate::support::address::KERNEL;
 use crate::support::fault::Fault;
+use crate::support::process_table::CodePlace;
 use crate::support::simulator::{Code, OneDesign, Oracle, Settings, Tuple};
-use crate::support::world::CodePlace;
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Findings {
@@ -223,7 +223,7 @@ fn places_of_oracle(oracle: &Oracle, sums: &Code) -> Vec<(PlaceCost, SwitchCause
 }
 
 impl Findings {
-    /// As a single pass for many designs tells it of those designs that are not `deep`.
+    /// As a single pass for many designs reports it for designs that are not `deep`.
     pub(crate) fn without_depth(mut self, deep: &[bool]) -> Findings {
         for (design, _) in self.designs.iter_mut().zip(deep).filter(|(_, is_deep)| !**is_deep) {
             design.tuples = added_up(&design.tuples);

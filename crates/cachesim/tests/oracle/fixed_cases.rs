@@ -119,8 +119,8 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
     assert_eq!(origins.aged_by_others, 0);
 }
 
-/// Write buffers that look the same in all views no longer do where a store takes longer in one of them, further back,
-/// though nobody waits for it.
+/// Write buffers that look the same in all views no longer do where a store takes longer in one of them, further back, though nothing waits
+/// for it.
 #[test]
 fn a_store_that_takes_longer_in_one_view_parts_the_write_buffers() {
     let first = Level {

@@ -45,8 +45,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     }
 
     /// What became of the task of the last run. None where that cannot be said yet.
-    fn fate(&mut self, run: &Run, is_still_seated: bool) -> Result<Option<Fate>, Halt<T::Error>> {
-        if !is_still_seated || self.tenants.is_buried(run.slot) {
+    fn fate(&mut self, run: &Run, is_still_in_slot: bool) -> Result<Option<Fate>, Halt<T::Error>> {
+        if !is_still_in_slot || self.monitor.has_exited(run.slot) {
             return Ok(Some(Fate::Gone));
         }
         if run.left != Some(Left::Syscall) {
@@ -57,7 +57,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         }
         let place = self.ring.slot(run.slot);
         let (before, number) = (place.state(), place.get(slot::SYSCALL));
-        let kernel = self.tenants.kernel(run.slot)?;
+        let kernel = self.monitor.kernel(run.slot)?;
         // It may have come back meanwhile, and gone again.
         if let Some(counts) = self.counts_since(run) {
             return Ok(Some(Fate::Back(counts)));

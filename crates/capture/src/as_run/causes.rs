@@ -22,8 +22,8 @@ pub(crate) enum Fate {
 
 /// Whether the task gave the CPU up by itself, and the kernel entry behind that.
 ///
-/// `syscall` is the call that it was in, `left` is missing where it did not live to tell, and `was_next_asleep` says that
-/// who runs next had been asleep.
+/// `syscall` is the call that it was in, `left` is missing if it was killed before, and `was_next_asleep` says that who runs next had been
+/// asleep.
 pub(crate) fn judge(left: Option<Left>, syscall: Option<u16>, fate: Fate, was_next_asleep: bool) -> (bool, Cause) {
     match (left, fate) {
         (Some(Left::Ended), _) | (None | Some(Left::Syscall), Fate::Gone) => (true, Cause::Exit),

@@ -20,7 +20,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         }
         let ended = self.read_reports()?;
         let Some(Launch { process, since }) = self.launch else { return Ok(()) };
-        if process.is_some_and(|pid| self.tenants.has_come(pid)) {
+        if process.is_some_and(|pid| self.monitor.has_started(pid)) {
             self.launched += 1;
             self.launch = None;
         } else if let Some(status) = ended {

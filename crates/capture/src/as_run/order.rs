@@ -1,8 +1,8 @@
 //! Which buffer comes next. Tasks submit the buffers of a run when they like, so that a later run may be there first.
 //!
-//! A run counts as open from before its time stamp is taken until its last buffer is submitted. So whoever looks at the
-//! buffers, then at the open runs, then at the buffers again, knows of every run that is older than the youngest he saw
-//! first: it is open, or all of it was there at the second look.
+//! A run counts as open from before its time stamp is taken until its last buffer is submitted. So anyone who looks at the buffers, then at
+//! the open runs, then at the buffers again, knows of every run that is older than the youngest he saw first: it is open, or all of it was
+//! there at the second look.
 
 use crate::ring::Full;
 

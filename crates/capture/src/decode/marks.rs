@@ -74,7 +74,7 @@ impl<T: Take> Decoder<'_, T> {
     fn switch(&mut self, from: u64, to: u64, reason: u64) -> Result<Mark, Problem> {
         let from = self.spaces.id(from)?;
         let to =
-            if self.is_system && to == u64::from(NO_SLOT) { self.spaces.run_nobody() } else { self.spaces.run(to)? };
+            if self.is_system && to == u64::from(NO_SLOT) { self.spaces.run_idle() } else { self.spaces.run(to)? };
         let mark = Mark::Switch { from, to, is_voluntary: reason & 1 != 0, cause: cause(reason)? };
         self.switches += u64::from(mark.is_switch());
         self.all_switches += 1;

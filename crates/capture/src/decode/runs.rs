@@ -8,8 +8,8 @@ use super::{DecodeError, Decoder, Left, Problem, Stopped, Take};
 use crate::protocol::tag;
 
 impl<T: Take> Decoder<'_, T> {
-    /// From now on it is a whole machine that is told of: births are reported by who is born, all tasks have the same shapes, and
-    /// the CPU may have no task.
+    /// From now on the stream is of a whole machine: births are reported by the new task, all tasks have the same shapes, and the CPU may
+    /// have no task.
     pub(crate) fn of_system(mut self) -> Self {
         self.spaces.share_shapes();
         Decoder { is_system: true, ..self }
@@ -69,7 +69,7 @@ impl<T: Take> Decoder<'_, T> {
     }
 
     /// The task in a slot has ended without a word.
-    pub(crate) fn bury(&mut self, slot: u32) -> Result<(), Stopped<T::Error>> {
+    pub(crate) fn task_exit(&mut self, slot: u32) -> Result<(), Stopped<T::Error>> {
         match self.spaces.exit(slot.into()) {
             Ok(Some(task)) => self.take.mark(Mark::Exit { task }).map_err(Stopped::Refused),
             // It had not been born, or its end is known.

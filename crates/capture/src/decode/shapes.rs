@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use trace::{Block, BlockFlags, Form, Place, Reference};
+use trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference};
 
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
@@ -19,7 +19,7 @@ const GUARDED: u32 = 1 << 31;
 #[derive(Clone, Debug)]
 pub(super) struct Guarded {
     pub(super) blocks: Vec<Block>,
-    pub(super) forms: Vec<Form>,
+    pub(super) forms: Vec<ShapeReference>,
 }
 
 /// All shapes of an address space.
@@ -78,12 +78,12 @@ impl Guarded {
                 let mut form = form;
                 let mut is_kept = true;
                 match &mut form.place {
-                    Place::Explicit => {
+                    AddressKind::Explicit => {
                         is_kept = is_done(explicit);
                         explicit += 1;
                     }
-                    Place::Fixed(_) => {}
-                    Place::Relative { base, .. } => {
+                    AddressKind::Fixed(_) => {}
+                    AddressKind::Relative { base, .. } => {
                         *base = kept_as
                             .get(usize::from(*base))
                             .copied()
@@ -115,14 +115,14 @@ fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> 
     for &word in references {
         let mut address = || derived.next().ok_or_else(there);
         let place = match word >> 34 & 3 {
-            how::FIXED => Place::Fixed(address()?),
-            how::RELATIVE => Place::Relative { base: (word >> 40) as u8 as u16, offset: address()? },
+            how::FIXED => AddressKind::Fixed(address()?),
+            how::RELATIVE => AddressKind::Relative { base: (word >> 40) as u8 as u16, offset: address()? },
             how => {
                 is_guarded |= how == how::GUARDED;
-                Place::Explicit
+                AddressKind::Explicit
             }
         };
-        forms.push(Form { reference: reference(word)?, place });
+        forms.push(ShapeReference { reference: reference(word)?, place });
     }
     if derived.next().is_some() {
         return Err(there());

@@ -1,4 +1,4 @@
-//! How runs begin and end in the order as run, as their tasks tell it.
+//! How runs begin and end in the order as run, as their tasks report it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

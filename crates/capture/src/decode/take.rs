@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use trace::{Block, Chunk, Form, Mark, ReadWords, Recorder, ShapeId, UnfitShape, Unfold, WriteTraceError};
+use trace::{Block, Chunk, Mark, ReadWords, Recorder, ShapeId, ShapeReference, UnfitShape, Unfold, WriteTraceError};
 
 use super::Problem;
 
@@ -13,7 +13,7 @@ pub(crate) trait Take {
     type Error;
 
     /// The number of a shape, never 0, the same for the same one.
-    fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, Problem>;
+    fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, Problem>;
 
     /// Takes shapes as they ran, as [`Recorder::take`] does; returns how many words that was. `numbers` holds the numbers that
     /// [`Take::define`] gave.
@@ -45,7 +45,7 @@ fn problem(error: &UnfitShape) -> Problem {
 impl<W: Write + Send + 'static> Take for Recorder<W> {
     type Error = WriteTraceError;
 
-    fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, Problem> {
+    fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, Problem> {
         let (shapes, kept_forms) = self.kept();
         if shapes >= MOST_SHAPES || kept_forms >= MOST_FORMS {
             return Err(Problem::TooManyShapes);
@@ -101,7 +101,7 @@ pub(crate) struct Chunks<'s> {
     shapes: Vec<Shape>,
     blocks: Vec<Block>,
     unfolds: Vec<Unfold>,
-    numbers: HashMap<(Vec<Block>, Vec<Form>), u32>,
+    numbers: HashMap<(Vec<Block>, Vec<ShapeReference>), u32>,
     instructions: u64,
 }
 
@@ -140,7 +140,7 @@ impl<'s> Chunks<'s> {
 impl Take for Chunks<'_> {
     type Error = Refused;
 
-    fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, Problem> {
+    fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, Problem> {
         let key = (blocks.to_vec(), forms.to_vec());
         if let Some(&number) = self.numbers.get(&key) {
             return Ok(number);
@@ -150,7 +150,7 @@ impl Take for Chunks<'_> {
         }
         trace::check_shape(blocks, forms).map_err(|error| problem(&error))?;
         let number = self.shapes.len() as u32;
-        let explicit = forms.iter().filter(|form| form.place == trace::Place::Explicit).count();
+        let explicit = forms.iter().filter(|form| form.place == trace::AddressKind::Explicit).count();
         self.shapes.push(Shape {
             first_block: self.blocks.len() as u32,
             blocks: blocks.len() as u32,

@@ -260,7 +260,7 @@ fn a_number_means_another_shape_in_another_process_and_where_it_is_defined_anew(
 }
 
 #[test]
-fn threads_share_shapes_and_ends_are_told_once() {
+fn threads_share_shapes_and_ends_are_reported_once() {
     let words = [
         &born(0, NO_SLOT, 0)[..],
         &switch(NO_SLOT, 0, 1 | 6 << 8),

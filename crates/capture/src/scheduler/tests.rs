@@ -49,7 +49,7 @@ fn a_lone_task_gets_another_quantum_without_a_switch() {
 }
 
 #[test]
-fn nobody_runs_on_before_all_others_are_asleep_or_queued() {
+fn no_one_runs_on_before_all_others_are_asleep_or_queued() {
     let mut scheduler = started(&[QUEUED, READ]);
     // The system call of task 0 woke task 1, which is not back from the kernel yet.
     assert_eq!(scheduler.decide(&tasks(&[QUEUED, OnItsWay]), false), UNSETTLED);

@@ -84,8 +84,8 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
 const BOOT: &str = "boot";
 const MODULES: &str = "usr/lib/modules";
 
-/// Of an unpacked package: the image, and a name that tells it from others. It is in /boot, or with newer kernels of Debian's as `vmlinuz` in the
-/// folder that is named after the kernel's version.
+/// Of an unpacked package: the image, and a name that distinguishes it from others. It is in /boot, or with newer kernels of Debian's as
+/// `vmlinuz` in the folder that is named after the kernel's version.
 fn image_in(root: &Path) -> Option<(PathBuf, OsString)> {
     if let Some(Kernel { image }) = newest_in(&root.join(BOOT)) {
         let called = image.file_name()?.to_owned();
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_image_is_taken_and_its_absence_told() {
+    fn the_newest_image_is_taken_and_its_absence_reported() {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["vmlinuz-6.1.0", "vmlinuz-6.9.0", "vmlinuz-6.12.0", "config-6.13"] {
             fs::write(folder.path().join(name), b"").expect("a file");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_an_image_nor_a_name_is_told_without_asking_for_it() {
+    fn what_is_neither_an_image_nor_a_name_is_reported_without_asking_for_it() {
         for name in ["./vmlinuz", "/boot/vmlinuz", "--help", "", "a b"] {
             let package = Package { name: name.to_owned() };
             let error = fetch(&package, Path::new("/nowhere")).expect_err("no package is called so");

@@ -171,10 +171,8 @@ fn find() -> Result<(PathBuf, Version), GuestError> {
     let found = found.ok_or_else(|| missing(io::Error::other("not in PATH")))?;
     let output = std::process::Command::new(&found).arg("--version").output().map_err(missing)?;
     match version(&String::from_utf8_lossy(&output.stdout)) {
-        // Its interface cannot be told from that of 7.2, and needs what the plugin for 9 does.
-        Some((8, _)) => {
-            Err(missing(io::Error::other("QEMU 8 tells plugins addresses of libraries that are other processes'")))
-        }
+        // Its interface cannot be distinguished from that of 7.2, and needs what the plugin for 9 does.
+        Some((8, _)) => Err(missing(io::Error::other("QEMU 8 gives plugins other processes' addresses of libraries"))),
         Some(version) => Ok((found, version)),
         None => Err(missing(io::Error::other("it does not say its version"))),
     }
@@ -253,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_panic_its_reason_is_told_and_of_any_other_end_the_last_lines() {
+    fn of_a_panic_its_reason_is_reported_and_of_any_other_end_the_last_lines() {
         let trace = "\r\n[ 1.4]  kernel_init+0x16/0x130".repeat(20);
         let console =
             format!("[ 1.3] md: Waiting\r\n[ 1.4] Kernel panic - not syncing: VFS: Unable to mount root{trace}");

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_guest_is_told() {
+    fn an_error_of_the_guest_is_reported() {
         let error = Report::read(b"error a kernel without BTF\n").expect_err("it says so");
         assert!(error.to_string().contains("a kernel without BTF"), "{error}");
         let error =

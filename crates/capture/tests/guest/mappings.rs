@@ -10,7 +10,7 @@ const PAGE: u64 = 4096;
 type Pages = BTreeMap<u64, (String, u64, bool)>;
 
 /// Those of the process that was the last to exec a program of this name.
-fn told(marks: &[Mark], name: &[u8]) -> Pages {
+fn reported(marks: &[Mark], name: &[u8]) -> Pages {
     let mut processes: BTreeMap<TaskId, ProcessId> = BTreeMap::new();
     let mut all: BTreeMap<ProcessId, Pages> = BTreeMap::new();
     let (mut running, mut wanted) = (TaskId(0), ProcessId(0));
@@ -61,8 +61,8 @@ pub(crate) fn check(marks: &[Mark], maps: &[u8]) {
     let maps = String::from_utf8(maps.to_vec()).expect("text");
     let listed = listed(&maps);
     assert!(listed.values().any(|(path, ..)| path.contains("libc.so")) && listed.len() > 100, "{maps}");
-    let told = told(marks, b"cat");
-    assert!(told == listed, "{told:#x?}\n{maps}");
+    let reported = reported(marks, b"cat");
+    assert!(reported == listed, "{reported:#x?}\n{maps}");
     let is_known = |mark: &Mark| matches!(mark, Mark::Map(mapping) if !mapping.build_id.is_empty());
     assert!(marks.iter().any(is_known), "files of this machine have their build IDs");
 }

@@ -14,11 +14,11 @@ const PAGE: u64 = 4096;
 const DIRECT_MAP: std::ops::Range<u64> = 0xffff_8880_0000_0000..0xffff_c880_0000_0000;
 const IMAGE: std::ops::Range<u64> = 0xffff_ffff_8000_0000..0xffff_ffff_a000_0000;
 
-/// All pages that marks have told so far, as whoever reads the trace keeps them: the latest that covers an address counts.
+/// All pages of the marks so far, as a reader of the trace keeps them: the latest that covers an address counts.
 #[derive(Default)]
 struct Pages {
     /// By process (none for the kernel's half), size, and number.
-    told: HashMap<(Option<ProcessId>, u64, u64), (usize, u64)>,
+    reported: HashMap<(Option<ProcessId>, u64, u64), (usize, u64)>,
     marks: usize,
 }
 
@@ -30,13 +30,13 @@ impl Pages {
     fn tell(&mut self, process: ProcessId, virtual_address: u64, physical_address: u64, bytes: u64) {
         self.marks += 1;
         let key = (owner(process, virtual_address), bytes, virtual_address / bytes);
-        self.told.insert(key, (self.marks, physical_address));
+        self.reported.insert(key, (self.marks, physical_address));
     }
 
     fn physical(&self, process: ProcessId, address: u64) -> Option<u64> {
         let sizes = [PAGE, 2 << 20, 1 << 30];
         let covering = sizes.iter().filter_map(|&bytes| {
-            let &(order, physical) = self.told.get(&(owner(process, address), bytes, address / bytes))?;
+            let &(order, physical) = self.reported.get(&(owner(process, address), bytes, address / bytes))?;
             Some((order, physical + address % bytes))
         });
         covering.max().map(|(_, physical)| physical)
@@ -44,7 +44,7 @@ impl Pages {
 }
 
 /// What a trace says of pages.
-struct Told {
+struct Shown {
     /// By process and page of user space: where it was when it was used, one place after the other.
     frames: BTreeMap<(ProcessId, u64), Vec<u64>>,
     /// Those of the program, in the order of their births.
@@ -58,10 +58,10 @@ struct Told {
 }
 
 /// Follows the marks, and looks up every page that anything touches.
-fn told(trace: &[u8], program: &[u8]) -> Told {
+fn reported(trace: &[u8], program: &[u8]) -> Shown {
     let mut reader = TraceReader::new(trace).expect("a trace");
     let (mut lives, mut pages, mut chunk) = (Lives::default(), Pages::default(), Chunk::default());
-    let mut told = Told {
+    let mut reported = Shown {
         frames: BTreeMap::new(),
         processes: Vec::new(),
         large: Vec::new(),
@@ -78,7 +78,7 @@ fn told(trace: &[u8], program: &[u8]) -> Told {
                 let process = lives.running_task().map_or(ProcessId::default(), |task| task.process);
                 match &placed.mark {
                     &Mark::Page { virtual_address, physical_address, bytes } => {
-                        told.large.extend((bytes > PAGE).then_some(virtual_address));
+                        reported.large.extend((bytes > PAGE).then_some(virtual_address));
                         pages.tell(process, virtual_address, physical_address, bytes);
                         for range in [DIRECT_MAP, IMAGE] {
                             if range.contains(&virtual_address) {
@@ -87,7 +87,7 @@ fn told(trace: &[u8], program: &[u8]) -> Told {
                         }
                     }
                     Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } if name == program => {
-                        told.processes.push(*process);
+                        reported.processes.push(*process);
                     }
                     _ => {}
                 }
@@ -100,12 +100,12 @@ fn told(trace: &[u8], program: &[u8]) -> Told {
             for address in data.chain(code) {
                 let page = address & !(PAGE - 1);
                 let Some(frame) = pages.physical(process, page) else {
-                    told.untold.push(address);
+                    reported.untold.push(address);
                     continue;
                 };
-                told.used += 1;
+                reported.used += 1;
                 if owner(process, page).is_some() {
-                    let frames = told.frames.entry((process, page)).or_default();
+                    let frames = reported.frames.entry((process, page)).or_default();
                     if frames.last() != Some(&frame) {
                         frames.push(frame);
                     }
@@ -114,8 +114,8 @@ fn told(trace: &[u8], program: &[u8]) -> Told {
         }
         marks.for_each(|placed| lives.follow(&placed.mark));
     }
-    told.marks = pages.marks;
-    told
+    reported.marks = pages.marks;
+    reported
 }
 
 fn compile(folder: &Path) -> PathBuf {
@@ -165,15 +165,15 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     assert!(check(TraceReader::new(&trace[..]).expect("a trace")).is_sound());
     assert!(without_pages(&trace) == without_pages(&plain), "nothing else differs");
 
-    let told = told(&trace, b"pages");
+    let reported = reported(&trace, b"pages");
     let text = String::from_utf8(summary.outputs[0].clone()).expect("text");
-    println!("{text}{} marks, {} of large pages", told.marks, told.large.len());
+    println!("{text}{} marks, {} of large pages", reported.marks, reported.large.len());
     assert!(
-        told.used > 100_000 && told.untold.is_empty(),
+        reported.used > 100_000 && reported.untold.is_empty(),
         "{} of {}: {:x?}",
-        told.untold.len(),
-        told.used,
-        told.untold
+        reported.untold.len(),
+        reported.used,
+        reported.untold
     );
     let lines: Vec<(&str, u64, u64)> = text.lines().map(said).collect();
     let frames = |name: &str| lines.iter().filter(|line| line.0 == name).map(|line| line.2).collect::<Vec<_>>();
@@ -189,7 +189,7 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     assert_eq!(frame("large-last") - frame("large-first"), (2 << 20) - PAGE);
     assert_eq!(frame("large-first") % (2 << 20), 0);
 
-    let [first, child, executed] = told.processes[..] else { panic!("three processes: {:?}", told.processes) };
+    let [first, child, executed] = reported.processes[..] else { panic!("three processes: {:?}", reported.processes) };
     let of = |name: &str| match name {
         _ if name.starts_with("child-") => child,
         _ if name.starts_with("executed-") => executed,
@@ -206,13 +206,13 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     assert_eq!(wanted.len(), 8 + 2 * 16, "{wanted:x?}");
     for (page, frames) in &wanted {
         // Before it said so, a page of the program's file may have been copied.
-        let of_page = &told.frames[page];
+        let of_page = &reported.frames[page];
         assert!(of_page.ends_with(frames), "{page:x?}: {of_page:x?}, need {frames:x?} at the end");
     }
     let (first_of_large, is_kernels) =
         (lines.iter().find(|line| line.0 == "large-first"), |page: &u64| page >> 63 != 0);
-    assert!(told.large.contains(&first_of_large.expect("it says so").1), "{:x?}", told.large);
-    assert!(told.large.iter().any(is_kernels), "{:x?}", told.large);
+    assert!(reported.large.contains(&first_of_large.expect("it says so").1), "{:x?}", reported.large);
+    assert!(reported.large.iter().any(is_kernels), "{:x?}", reported.large);
 }
 
 fn said(line: &str) -> (&str, u64, u64) {

@@ -188,7 +188,7 @@ fn a_killed_task_ends_and_the_others_go_on() {
 }
 
 #[test]
-fn a_stopped_task_holds_nobody_up() {
+fn a_stopped_task_holds_no_one_up() {
     // Stopped in the middle of a run, most likely; who continues it needs buffers until then.
     let script = "while :; do :; done & i=0; while [ $i -lt 200 ]; do i=$((i+1)); done; kill -STOP $!; \
                   while [ $i -lt 25000 ]; do i=$((i+1)); done; kill -CONT $!; \

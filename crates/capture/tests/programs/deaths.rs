@@ -183,7 +183,7 @@ fn a_program_that_is_killed_while_it_runs_ends_the_capture() {
 }
 
 #[test]
-fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_nobody_else_anything() {
+fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anything() {
     let victim = Command::new(["sh", "-c", "while :; do :; done"]);
     let fifo = new_path("heir.fifo");
     mkfifoat(CWD, &fifo, Mode::RWXU).expect("a fifo");
@@ -191,7 +191,7 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_nobody_else_anyt
     for order in ORDERS {
         let mark = mark_of("waits", order);
         let commands = [marked(victim.clone(), &mark), heir.clone()];
-        // For reading, too: opening it waits for nobody, however late the heir comes to where it reads.
+        // For reading, too: opening it does not wait, however late the heir comes to where it reads.
         let mut line = std::fs::File::options().read(true).write(true).open(&fifo).expect("our own fifo");
         let mut is_killed = false;
         let summary = in_time(|stop| {

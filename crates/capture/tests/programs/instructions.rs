@@ -50,7 +50,7 @@ const AVX_512: &str =
     "__asm__(\".globl _start\\n_start: .byte 0x62, 0xf1, 0x7d, 0x48, 0x6f, 0xc8\\n mov $231, %eax\\n syscall\");";
 
 #[test]
-fn an_instruction_of_avx_512_is_told_as_one_that_valgrind_lacks() {
+fn an_instruction_of_avx_512_is_reported_as_one_that_valgrind_lacks() {
     let (summary, _) = traced("avx_512", AVX_512);
     const SIGILL: i32 = 4;
     let signal = summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));

@@ -52,7 +52,7 @@ fn main() {
     let (give, take) = channel();
     for thread in 0..3_u64 {
         let give = give.clone();
-        std::thread::spawn(move || (0..200).for_each(|i| give.send(thread * i).expect("somebody listens")));
+        std::thread::spawn(move || (0..200).for_each(|i| give.send(thread * i).expect("the receiver listens")));
     }
     drop(give);
     println!("{}", take.iter().sum::<u64>());

@@ -79,7 +79,7 @@ fn a_single_program_runs_to_its_end() {
 }
 
 #[test]
-fn what_nobody_reads_is_as_much() {
+fn what_no_one_reads_is_as_much() {
     let stop = AtomicBool::new(false);
     let words = run_unread(&[Command::new(["/bin/true"])], options(), &stop).expect("a capture");
     let (summary, _) = capture(&["/bin/true"]);
@@ -96,7 +96,7 @@ fn how_a_command_ends_is_reported() {
     assert_eq!(summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)), Some(9));
 }
 
-/// `sort` is told its memory: it would ask how much is free.
+/// `sort` is given its memory: it would ask how much is free.
 const SHELL: [&str; 3] =
     ["sh", "-c", "for i in 3 1 2; do ls / | sort -S 1M | wc -l; done; echo $$ $PPID; (:) & echo $!; wait"];
 
@@ -149,7 +149,7 @@ fn pipelines_of_a_shell_run_the_same_way_among_all_processes() {
     let command = Command::new(["sh", "-c", "for i in 1 2 3; do ls / | wc -l; done"]);
     let run = || capture_with(std::slice::from_ref(&command), Options { in_pid_namespace: false, ..options() });
     let (summary, first) = run();
-    assert_eq!(summary.no_pid_namespace, None, "nobody asked for more");
+    assert_eq!(summary.no_pid_namespace, None, "no more was asked for");
     let (_, second) = run();
     // References are left out: the shell writes the number of its parent process as digits, each looked up in a table.
     let blocks_and_marks = |chunks: &[Chunk]| -> Vec<Chunk> {

@@ -1,4 +1,4 @@
-//! What a program has from its caller, and what it takes from itself: as without us, or told.
+//! What a program has from its caller, and what it restricts itself: as without us, or reported.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -91,7 +91,7 @@ int main(int count, char **words)
 "#;
 
 #[test]
-fn a_program_that_restricts_its_system_calls_runs_on_and_the_reader_is_told() {
+fn a_program_that_restricts_its_system_calls_runs_on_and_that_is_reported() {
     let program = compiled("restricted", RESTRICTED);
     let path = scratch().join("restricted_lines");
     let lines = |path: &Path| fs::read_to_string(path).expect("written");

@@ -1,4 +1,4 @@
-//! Whether a clock tells the same time on two CPUs: what a stamp of one is worth to the other.
+//! Whether a clock has the same time on two CPUs: what a stamp of one is worth to the other.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -19,8 +19,8 @@ const PATIENCE: Nanos = Nanos::millis(200);
 /// Asked last: there is nothing more to answer.
 const END: u64 = u64::MAX;
 
-/// Whether the clock of one CPU was ever seen outside of the time in which the other asked for it, by the other's clock. Clocks
-/// that tell the same time never are; clocks further apart than a question takes always are.
+/// Whether the clock of one CPU was ever seen outside of the time in which the other asked for it, by the other's clock. Clocks that agree
+/// never are; clocks further apart than a question takes always are.
 ///
 /// # Errors
 /// Where a CPU is not ours, or had no time, or no thread can be had.

@@ -6,10 +6,10 @@
 //!   was preempted is suspended inside its handler with the signal blocked; when it is switched back to, it returns
 //!   from the handler, and the kernel's sigreturn gives it the mask, and all registers with the vector state, that it
 //!   was interrupted with. A thread that begins, or that gave up the CPU by itself, has the signal unblocked.
-//! - The scheduler's own data is touched under `is_busy`: a signal that comes meanwhile is counted and switches
-//!   nothing. Every place at which a thread comes back clears the flag. The timer ends under the flag too: a switch by
-//!   its last signal would leave nobody to bring the caller back.
-//! - A signal of the same number that somebody else sends is not counted, and switches nothing.
+//! - The scheduler's own data is touched under `is_busy`: a signal that comes meanwhile is counted and switches nothing. Every place at
+//!   which a thread comes back clears the flag. The timer ends under the flag too: a switch by its last signal would leave nothing to bring
+//!   the caller back.
+//! - A signal of the same number that another process sends is not counted, and switches nothing.
 //! - What runs in a thread must not allocate, lock, or make system calls that keep state in the process: it may lose
 //!   the CPU at any instruction to a thread that does the same.
 
@@ -83,7 +83,7 @@ impl Green {
         &self.scheduler
     }
 
-    /// Runs `body` as thread 0 while the timer takes the CPU from whoever runs, once a `period`.
+    /// Runs `body` as thread 0 while the timer takes the CPU from the running thread, once a `period`.
     ///
     /// Errors where the period is zero or there is no timer to be had.
     pub fn preempting<T>(&self, period: Nanos, body: impl FnOnce(&Scheduler) -> T) -> io::Result<T> {
@@ -153,8 +153,8 @@ impl Scheduler {
         self.signals.load(SeqCst)
     }
 
-    /// Switches to the head of the run queue, and comes back when this thread is the head; at once where nobody waits.
-    /// A switch is counted before it is made: whoever gets the CPU may look. The caller has set `is_busy`.
+    /// Switches to the head of the run queue, and comes back when this thread is the head; at once if none waits. A switch is counted
+    /// before it is made: the thread that gets the CPU may look. The caller has set `is_busy`.
     fn to_the_next(&self, count: &AtomicU64) {
         let own = self.current.get();
         // SAFETY: `is_busy` keeps the handler out, and no other kernel thread knows this scheduler.

@@ -57,7 +57,7 @@ impl Machine {
         Ok(Machine { saved, _stack: Some(stack) })
     }
 
-    /// Leaves this context, which is the running one, for another; returns when somebody comes back.
+    /// Leaves this context, which is the running one, for another; returns when it is resumed.
     #[inline(always)]
     pub(super) fn leave_for(&self, next: &Machine) {
         // SAFETY: `self` is saved and `next` restored; both are alive, and `next` is suspended, because one context of

@@ -19,7 +19,7 @@ pub(super) fn is_of_a_timer(information: &libc::siginfo_t) -> bool {
     information.si_code == libc::SI_TIMER
 }
 
-/// Refuses a calling thread that blocks the signal: nobody would ever be preempted.
+/// Refuses a calling thread that blocks the signal: no thread would ever be preempted.
 pub(super) fn require_deliverable() -> io::Result<()> {
     if SignalSet::blocked()?.contains(TICK) {
         return Err(io::Error::other("found SIGUSR2 blocked, need it deliverable; unblock it in this thread"));
@@ -114,7 +114,7 @@ mod tests {
     fn ticks_while_it_lives_and_leaves_the_disposition_as_it_was() {
         let _turn = super::super::green::tests::one_at_a_time();
         let timer = SignalTimer::start(Nanos::millis(1), count).expect("a timer");
-        // Ticks that come while somebody else has the CPU are one: some of 50 ms may hold few of our own.
+        // Ticks that come while another task has the CPU are one: some of 50 ms may hold few of our own.
         let many = (0..20).map(|_| ticks_in(Duration::from_millis(50))).find(|ticks| *ticks >= 5);
         drop(timer);
         assert!(many.is_some(), "fewer than 5 ticks in 50 ms, 20 times");

@@ -1,6 +1,6 @@
-//! The core's cycles as the CPU itself counts them, where it can be asked: by its performance counters or, free of those, by
-//! APERF. A counter that gives the known number of cycles for the probe's chain is the core's clock; and where that number is not
-//! known of a core, the counter tells it.
+//! The core's cycles as the CPU itself counts them, where it can be asked: by its performance counters or, free of those, by APERF. A
+//! counter that gives the known number of cycles for the probe's chain is the core's clock; and where that number is not known of a core,
+//! the counter gives it.
 
 use std::fmt;
 use std::io;
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_tells_the_cycles_of_a_multiplication_where_they_are_not_known() {
+    fn a_counter_shows_the_cycles_of_a_multiplication_where_they_are_not_known() {
         let (clock, outcome) = proven(&Steps { cycles: None, aperf: Some(2_405_000) }, None);
         assert_eq!((clock.counter.as_deref(), clock.multiplication_cycles), (Some("msr/aperf/"), Some(4)));
         assert_eq!(outcome, SelfTestOutcome::Admitted);

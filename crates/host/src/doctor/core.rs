@@ -2,9 +2,9 @@
 
 use record::Check;
 
+use super::clock_drift::{ClockDrift, TAIL};
 use super::line::{Line, Remedy};
 use super::subject::Subject;
-use super::wander::{TAIL, Wander};
 
 /// Clocks within this are one.
 const STEADY: f64 = 0.03;
@@ -12,7 +12,7 @@ const STEADY: f64 = 0.03;
 /// Whether the core has one clock.
 pub(super) fn clock(subject: &Subject) -> Check {
     let line = Line::new("core clock", "one clock while it is watched (2 s)");
-    let Some(Wander { cpu, clock: (slow, fast), is_hertz, .. }) = subject.wander else {
+    let Some(ClockDrift { cpu, clock: (slow, fast), is_hertz, .. }) = subject.clock_drift else {
         return line.caveat("not watched: this CPU is not ours to run on", Remedy::none());
     };
     let found = if is_hertz {
@@ -33,7 +33,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
 /// Whether the core is ours.
 pub(super) fn sharing(subject: &Subject) -> Check {
     let line = Line::new("core sharing", "the core's other hardware thread is idle");
-    let Some(Wander { cpu, shared, .. }) = subject.wander else {
+    let Some(ClockDrift { cpu, shared, .. }) = subject.clock_drift else {
         return line.caveat("not watched: this CPU is not ours to run on", Remedy::none());
     };
     let found = format!("CPU {cpu}: shared for {:.0} % of 2 s", shared * 100.0);
@@ -52,7 +52,7 @@ mod tests {
     use record::{CoreClock, Severity};
     use units::CpuId;
 
-    use super::super::wander::wander;
+    use super::super::clock_drift::clock_drift;
     use super::*;
     use crate::facts::fixture::Fixture;
 
@@ -68,7 +68,7 @@ mod tests {
             shared_costs: Vec::new(),
         };
         let mut subject = Subject::scripted(&Fixture::workstation());
-        subject.wander = Some(wander(CpuId(3), chains, ratios, &facts, 2e9));
+        subject.clock_drift = Some(clock_drift(CpuId(3), chains, ratios, &facts, 2e9));
         [clock(&subject), sharing(&subject)]
     }
 
@@ -89,9 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn a_core_shared_throughout_is_told_where_it_is_known() {
+    fn a_core_shared_throughout_is_reported_where_it_is_known() {
         let ratios = || vec![0.35; 100];
-        assert_eq!(judged(vec![1_200.0; 100], ratios(), None)[1].severity, Severity::Fit, "nothing to tell it by");
+        assert_eq!(judged(vec![1_200.0; 100], ratios(), None)[1].severity, Severity::Fit, "nothing shows it");
         assert_eq!(judged(vec![1_200.0; 100], ratios(), Some(250))[1].found, "CPU 3: shared for 100 % of 2 s");
     }
 }

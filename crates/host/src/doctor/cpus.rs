@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_sibling_is_told() {
+    fn a_busy_sibling_is_reported() {
         let fixture = Fixture::workstation()
             .file("/sys/devices/system/cpu/smt/active", "1\n")
             .file("/sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "2-3\n")

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_told_from_an_absence() {
+    fn a_refusal_is_distinguished_from_an_absence() {
         let error = |number| failure(&io::Error::from_raw_os_error(number));
         assert!(matches!(error(libc::EACCES), CycleCounter::Refused(_)));
         assert!(matches!(error(libc::ENOENT), CycleCounter::Absent(_)));

@@ -43,7 +43,7 @@ fn leave_group() -> Remedy {
     Remedy::new("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs", lasting)
 }
 
-/// Whether the kernel limits real-time tasks by group; `None` where nothing tells.
+/// Whether the kernel limits real-time tasks by group; `None` if nothing shows it.
 pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
     match real_time_share_file(root).is_some_and(|file| root.has(&file)) {
         true => Some(true),
@@ -51,7 +51,7 @@ pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
     }
 }
 
-/// Whether real-time groups are built in and on; `None` where the configuration is not told.
+/// Whether real-time groups are built in and on; `None` where the configuration is not reported.
 fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
     let config = kernel::config(root).ok()?;
     let is_set = |name: &str| kernel::option(&config, name) == Some("y");

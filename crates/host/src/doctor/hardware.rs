@@ -18,9 +18,11 @@ const CPU_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "riscv_clocksource"];
 pub(super) fn caches(subject: &Subject) -> Check {
     let line = Line::new("caches", "sizes of all levels are reported");
     let host = &subject.host;
-    if !host.untold_caches.is_empty() {
-        return line
-            .caveat(format!("of a cache the kernel tells not all: {}", host.untold_caches.join("; ")), Remedy::none());
+    if !host.undescribed_caches.is_empty() {
+        return line.caveat(
+            format!("the kernel describes a cache incompletely: {}", host.undescribed_caches.join("; ")),
+            Remedy::none(),
+        );
     }
     match host.caches.as_slice() {
         [] => line.caveat(NO_CACHES, Remedy::none()),
@@ -45,7 +47,7 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
     }
 }
 
-/// Those of base pages; all where none of that page size are told.
+/// Those of base pages; all if none of that page size are reported.
 fn for_base_pages(tlbs: &[Tlb], page_bytes: Bytes) -> String {
     let chosen: Vec<_> = tlbs.iter().filter(|tlb| tlb.page_bytes == page_bytes).map(tlb).collect();
     match chosen.is_empty() {
@@ -177,13 +179,13 @@ mod tests {
         let mut subject = workstation();
         let expected = "L1 data 32 KiB, L1 instruction 32 KiB, L2 unified 512 KiB, L3 unified 32 MiB shared by 4 CPUs";
         assert_eq!(caches(&subject).found, expected);
-        subject.host.untold_caches = vec!["/sys/x/index2/size: found \"?\"".to_owned()];
+        subject.host.undescribed_caches = vec!["/sys/x/index2/size: found \"?\"".to_owned()];
         let odd = caches(&subject);
         assert_eq!(
             (odd.severity, odd.found.as_str()),
-            (Severity::Caveat, "of a cache the kernel tells not all: /sys/x/index2/size: found \"?\"")
+            (Severity::Caveat, "the kernel describes a cache incompletely: /sys/x/index2/size: found \"?\"")
         );
-        subject.host.untold_caches.clear();
+        subject.host.undescribed_caches.clear();
         subject.host.caches.clear();
         assert_eq!(caches(&subject).severity, Severity::Caveat);
         let page_bytes = subject.host.page_bytes;

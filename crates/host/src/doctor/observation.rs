@@ -31,7 +31,7 @@ pub(super) fn bpf(subject: &Subject) -> Check {
     let is_allowed = rights.has(Capability::Bpf) && rights.has(Capability::Perfmon);
     let has_types = subject.root.has("/sys/kernel/btf/vmlinux");
     let unprivileged = subject.root.line("/proc/sys/kernel/unprivileged_bpf_disabled");
-    let unprivileged = unprivileged.unwrap_or_else(|error| format!("not told ({error})"));
+    let unprivileged = unprivileged.unwrap_or_else(|error| format!("not readable ({error})"));
     let found = format!(
         "{}, {}; unprivileged_bpf_disabled is {unprivileged}",
         if has_types { "kernel types" } else { "no kernel types" },

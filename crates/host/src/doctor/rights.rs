@@ -36,7 +36,7 @@ pub(super) fn limits(subject: &Subject) -> Check {
     if tight.is_empty() {
         return line.fit("none that is too tight");
     }
-    let found: Vec<&str> = tight.iter().map(|(_, told)| told.as_str()).collect();
+    let found: Vec<&str> = tight.iter().map(|(_, reported)| reported.as_str()).collect();
     let raised: Vec<String> = tight.iter().map(|(limit, _)| limit.raised()).collect();
     let keys: Vec<&str> = tight.iter().map(|(limit, _)| limit.key).collect();
     let lasting = format!("{} in /etc/security/limits.d, or Limit... of the systemd unit", keys.join(", "));

@@ -1,8 +1,8 @@
 use record::HostManifest;
 use units::CpuId;
 
+use super::clock_drift::{self, ClockDrift};
 use super::cycles::{self, CycleCounter};
-use super::wander::{self, Wander};
 use crate::facts::cpu_time::{Times, busy_per_mille};
 use crate::facts::{self, Root};
 
@@ -15,7 +15,7 @@ pub(super) struct Subject {
     /// What an attempt to count cycles came to.
     pub(super) cycles: CycleCounter,
     /// What the quietest core's clock and neighbours did; `None` where it could not be watched.
-    pub(super) wander: Option<Wander>,
+    pub(super) clock_drift: Option<ClockDrift>,
     /// `/proc/stat` at the start and at the end of the moment in which the interrupts were watched.
     statistics: [String; 2],
     #[cfg(test)]
@@ -30,10 +30,10 @@ impl Subject {
         let after = statistics();
         let cycles = if root.is_system() { cycles::attempt() } else { CycleCounter::NotTried };
         let quietest = facts::quietest_cpu(&host).filter(|_| root.is_system());
-        let wander = quietest.and_then(|cpu| wander::watch(cpu, host.is_tsc_invariant));
+        let clock_drift = quietest.and_then(|cpu| clock_drift::watch(cpu, host.is_tsc_invariant));
         Subject {
             root: root.clone(),
-            wander,
+            clock_drift,
             host,
             cycles,
             statistics: [before, after],
@@ -64,8 +64,8 @@ impl Subject {
     /// A machine made of files, whose cycle counter works.
     pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
         let examined = Subject::examine(&fixture.root());
-        let wander = Some(wander::undisturbed());
-        Subject { cycles: CycleCounter::Counts, wander, _tree: Some(fixture.tree()), ..examined }
+        let clock_drift = Some(clock_drift::undisturbed());
+        Subject { cycles: CycleCounter::Counts, clock_drift, _tree: Some(fixture.tree()), ..examined }
     }
 
     /// The same with another reading of `/proc/stat` at the end.

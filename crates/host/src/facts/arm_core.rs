@@ -53,7 +53,7 @@ const CORES: [(&str, u32, Parts); 9] = [
 type Parts = &'static [(u32, &'static str)];
 
 /// The kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first CPUs: a machine may have several. `None` where
-/// it tells no part.
+/// it names no part.
 pub(super) fn kinds(text: &str) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for kind in text.split("\n\n").filter_map(kind) {

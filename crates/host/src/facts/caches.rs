@@ -4,7 +4,7 @@ use units::{Bytes, CpuId};
 use super::{Root, status, topology};
 
 /// The caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty where neither does. Beside them the files
-/// that should tell of one more and do not, each with the reason.
+/// that should describe one more and do not, each with the reason.
 pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let indexes = root.names(&folder).into_iter().filter(|name| name.starts_with("index"));
@@ -53,7 +53,7 @@ fn kind(text: &str) -> Option<CacheKind> {
     }
 }
 
-/// The TLBs, which only CPUID tells.
+/// The TLBs, which only CPUID reports.
 ///
 /// The `TLB size` of AMD in `/proc/cpuinfo` is no way out: the kernel adds up the second-level data and instruction
 /// TLBs (`cpu_detect_cache_sizes`), and the sum cannot be taken apart again.
@@ -69,7 +69,7 @@ fn why_no_tlbs(root: &Root) -> String {
     let why = if cfg!(target_arch = "x86_64") {
         "CPUID shows none"
     } else {
-        "this architecture tells programs nothing of its TLBs"
+        "this architecture does not describe its TLBs to programs"
     };
     let sum = root.read("/proc/cpuinfo").ok().and_then(|text| status::field_of(&text, "TLB size"));
     match sum {

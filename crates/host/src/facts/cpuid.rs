@@ -1,4 +1,4 @@
-//! What the CPUID instruction tells: TLBs, caches and the hypervisor's name.
+//! What the CPUID instruction reports: TLBs, caches and the hypervisor's name.
 //!
 //! What comes in: a reader of CPUID leaves, so that tests can play any CPU. What goes out: plain facts, and nothing
 //! where a leaf is absent or zero, as hypervisors leave the leaves that they hide.
@@ -9,7 +9,7 @@ use units::{Bytes, CpuId};
 
 use super::{amd_tlb, intel_tlb};
 
-/// All TLBs, nearest first; empty where CPUID tells none.
+/// All TLBs, nearest first; empty if CPUID reports none.
 pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
     let leaves = Leaves::with_cpuid_reader(reader.clone());
     let vendor = leaves.get_vendor_info().map(|vendor| vendor.as_str().to_owned()).unwrap_or_default();

@@ -12,7 +12,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// A machine that tells nothing.
+    /// A machine that reports nothing.
     pub(crate) fn new() -> Self {
         Fixture { dir: Arc::new(tempfile::tempdir().expect("a temporary directory")) }
     }

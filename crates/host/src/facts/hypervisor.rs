@@ -28,7 +28,7 @@ pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
         (Some(name), _) => Fact::Known(name),
         (None, Some(false)) => Fact::Known("none".to_owned()),
         (None, Some(true)) => Fact::unknown("the CPU is virtual, but nothing names its hypervisor"),
-        (None, None) => Fact::unknown("neither the CPU nor a table of the firmware nor a device tree tells of one"),
+        (None, None) => Fact::unknown("neither the CPU nor a table of the firmware nor a device tree names one"),
     }
 }
 
@@ -113,6 +113,6 @@ mod tests {
         assert_eq!(tree("fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio\0"), known("qemu or kvm"));
         assert_eq!(tree("compatible", "linux,dummy-virt\0"), known("qemu or kvm"));
         let board = tree("compatible", "raspberrypi,4-model-b\0brcm,bcm2711\0");
-        assert_eq!(board, Fact::unknown("neither the CPU nor a table of the firmware nor a device tree tells of one"));
+        assert_eq!(board, Fact::unknown("neither the CPU nor a table of the firmware nor a device tree names one"));
     }
 }

@@ -1,4 +1,4 @@
-//! TLBs as Intel's CPUID tells them (Software Developer's Manual, volume 2A, CPUID, leaves 02H and 18H).
+//! TLBs as Intel's CPUID reports them (Software Developer's Manual, volume 2A, CPUID, leaves 02H and 18H).
 //!
 //! Leaf 18H gives sets and ways. Older CPUs list one-byte descriptors in leaf 02H; those whose meaning is one page
 //! size and one count are decoded, a descriptor with a choice of page sizes once for each.

@@ -35,7 +35,7 @@ pub(crate) fn distribution(root: &Root) -> Fact<String> {
     name.map_or_else(|| Fact::unknown("os-release has no PRETTY_NAME"), plain)
 }
 
-/// How the kernel was built; the error tells what was tried.
+/// How the kernel was built; the error says what was tried.
 pub(crate) fn config(root: &Root) -> Result<String, String> {
     if let Ok(packed) = root.bytes("/proc/config.gz") {
         return unpack(&packed).map_err(|error| format!("/proc/config.gz: {error}"));
@@ -88,10 +88,10 @@ pub(crate) fn preemption(root: &Root, config: &Result<String, String>) -> Fact<S
     }
     match (has("PREEMPT_DYNAMIC"), has("PREEMPT"), built_in(config)) {
         (true, _, Some(model)) => Fact::Known(format!("{model} (dynamic, as built)")),
-        (true, _, None) => Fact::unknown("dynamic, and neither debugfs nor the configuration tells which model"),
+        (true, _, None) => Fact::unknown("dynamic, and neither debugfs nor the configuration shows which model"),
         (_, true, _) => Fact::Known("full".to_owned()),
         (_, _, Some(model)) => Fact::Known(model.to_owned()),
-        (_, _, None) => Fact::unknown("none or voluntary: the kernel's version does not tell which"),
+        (_, _, None) => Fact::unknown("none or voluntary: the kernel's version does not show which"),
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn bracketed(text: &str) -> Option<&str> {
     rest.split_once(']').map(|(choice, _)| choice)
 }
 
-/// All memory; zero where not even the running kernel tells.
+/// All memory; zero if not even the running kernel reports it.
 pub(crate) fn memory(root: &Root) -> Bytes {
     let asked = || root.is_system().then(rustix::system::sysinfo);
     let of_kernel = || asked().map(|info| Bytes(info.totalram.saturating_mul(u64::from(info.mem_unit))));

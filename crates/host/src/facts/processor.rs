@@ -43,7 +43,7 @@ impl Processor {
         }
     }
 
-    /// Sustained and highest rate of a core's clock in kHz: what frequency scaling tells, else the rate now.
+    /// Sustained and highest rate of a core's clock in kHz: by frequency scaling, else the rate now.
     pub(crate) fn core_khz(&self, root: &Root, cpu: CpuId) -> Option<[u64; 2]> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
         let file = |name: &str| root.line(&format!("{folder}/{name}")).ok()?.parse::<u64>().ok().filter(|khz| *khz > 0);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_has_the_clock_that_frequency_scaling_tells_or_the_rate_now() {
+    fn a_core_has_the_clock_that_frequency_scaling_shows_or_the_rate_now() {
         let folder = "/sys/devices/system/cpu/cpu0/cpufreq";
         let none = Fixture::new();
         assert_eq!(processor("cpu MHz : 2596.136").core_khz(&none.root(), CpuId(0)), Some([2_596_136; 2]));

@@ -58,7 +58,7 @@ fn slice_extension(root: &Root) -> Fact<bool> {
     match error.raw_os_error() {
         // This thread has no rseq area; others may.
         Some(libc::ENXIO) => Fact::Known(true),
-        // The kernel knows no such question, or was told at boot to offer none.
+        // The kernel knows no such question, or was booted to offer none.
         Some(libc::EINVAL | ENOTSUPP) => Fact::Known(false),
         _ => Fact::unknown(error.to_string()),
     }
@@ -86,13 +86,13 @@ fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
     }
     match config {
         Ok(config) if option(config, "CONFIG_SCHED_CACHE") != Some("y") => Fact::Known(false),
-        Ok(_) => Fact::unknown("built in, and debugfs does not tell whether it is switched on"),
+        Ok(_) => Fact::unknown("built in, and debugfs does not show whether it is switched on"),
         Err(why) => Fact::unknown(why.clone()),
     }
 }
 
-/// Time slices that were extended on this machine so far, and those of them that were given back in time; none where the kernel does
-/// not tell.
+/// Time slices that were extended on this machine so far, and those of them that were given back in time; none if the kernel does not
+/// report it.
 pub fn slice_extensions(root: &Root) -> Option<(u64, u64)> {
     let text = root.read(RSEQ_STATISTICS).ok()?;
     let count = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());

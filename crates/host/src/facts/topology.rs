@@ -5,8 +5,8 @@ use units::{CpuId, parse_cpu_list};
 
 use super::Root;
 
-/// CPUs whose interrupts a second exceed the least by no more than this are equally quiet: it is the commonest tick
-/// (`CONFIG_HZ=250`), which a CPU that runs anything has and an idle one has not, so it tells nothing of the CPU.
+/// CPUs whose interrupts a second exceed the least by no more than this are equally quiet: it is the commonest tick (`CONFIG_HZ=250`),
+/// which a CPU that runs anything has and an idle one has not, so it shows nothing about the CPU.
 const SAME_RATE: u64 = 250;
 
 /// CPUs that are busy for about the same share of the time, in thousandths, are equally quiet: two of the five ticks that the moment of
@@ -32,8 +32,8 @@ pub fn quietest_cpu(manifest: &HostManifest) -> Option<CpuId> {
     cpus_by_quiet(manifest).first().copied()
 }
 
-/// The CPUs that may be used, from the one that is disturbed least: an isolated one first, then one on which nobody else runs, then
-/// the fewest interrupts observed, then the fewest since the start; among equals the highest number, since CPU 0 gets the housekeeping.
+/// The CPUs that may be used, from the one that is disturbed least: an isolated one first, then one on which nothing else runs, then the
+/// fewest interrupts observed, then the fewest since the start; among equals the highest number, since CPU 0 gets the housekeeping.
 pub fn cpus_by_quiet(manifest: &HostManifest) -> Vec<CpuId> {
     let least = usable(manifest).filter_map(|cpu| load(manifest, cpu)).map(per_second).min().unwrap_or(0);
     let mut cpus: Vec<CpuId> = usable(manifest).collect();
@@ -69,7 +69,7 @@ pub(crate) fn siblings(root: &Root, cpu: CpuId) -> Option<Vec<CpuId>> {
     list("thread_siblings_list").or_else(|| list("core_cpus_list")).filter(|cpus| !cpus.is_empty())
 }
 
-/// Whether both use one cache, whatever its level; `None` where no cache of `a` tells.
+/// Whether both use one cache, whatever its level; `None` if no cache of `a` shows it.
 fn shared_cache(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     let folder = format!("/sys/devices/system/cpu/cpu{a}/cache");
     let indexes = root.names(&folder).into_iter().filter(|name| name.starts_with("index"));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_tell_is_unknown() {
+    fn what_the_kernel_does_not_show_is_unknown() {
         assert_eq!(relation(&Fixture::new().root(), A, B), Relation::Unknown);
         let no_caches = Fixture::workstation().without("/sys/devices/system/cpu/cpu0/cache");
         assert_eq!(relation(&no_caches.root(), A, B), Relation::Unknown, "a shared cache cannot be excluded");

@@ -48,7 +48,7 @@ fn check(status: libc::c_int) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(status)) }
 }
 
-/// A word with FUTEX_WAKE and FUTEX_WAIT: one of each a hand-off, whether anybody waits or not.
+/// A word with FUTEX_WAKE and FUTEX_WAIT: one of each a hand-off, whether a task waits or not.
 #[derive(Debug)]
 pub struct Futex {
     page: SharedPage<AtomicU32>,
@@ -125,10 +125,10 @@ impl Channel for Semaphore {
     }
 }
 
-/// When the receiver is told that the token is there.
+/// When the receiver is notified of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
-    /// Before the lock is released: whoever wakes may find it held.
+    /// Before the lock is released: a woken task may find it held.
     WhileLocked,
     /// After the lock is released.
     AfterUnlocking,
@@ -147,7 +147,7 @@ pub struct MutexCondvar {
 }
 
 impl MutexCondvar {
-    /// No token, nobody waiting.
+    /// No token, no waiter.
     pub fn new(notify: Notify) -> io::Result<MutexCondvar> {
         let channel = MutexCondvar { page: SharedPage::new()?, notify };
         init_mutex(channel.mutex())?;
@@ -191,7 +191,7 @@ impl MutexCondvar {
     }
 
     fn set_flag(&self, value: bool) {
-        // SAFETY: the caller holds the mutex, so nobody else looks.
+        // SAFETY: the caller holds the mutex, so no one else looks.
         unsafe { self.flag().write(value) }
     }
 
@@ -233,7 +233,7 @@ fn init_mutex(mutex: *mut libc::pthread_mutex_t) -> io::Result<()> {
     check(unsafe { libc::pthread_mutexattr_init(attributes.as_mut_ptr()) })?;
     // SAFETY: initialised by the call above.
     check(unsafe { libc::pthread_mutexattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED) })?;
-    // SAFETY: the mutex is memory of ours that nobody uses yet; the attributes are initialised.
+    // SAFETY: the mutex is memory of ours that is not yet used; the attributes are initialised.
     check(unsafe { libc::pthread_mutex_init(mutex, attributes.as_ptr()) })?;
     // SAFETY: initialised above and not used again.
     check(unsafe { libc::pthread_mutexattr_destroy(attributes.as_mut_ptr()) })
@@ -245,7 +245,7 @@ fn init_condition(condition: *mut libc::pthread_cond_t) -> io::Result<()> {
     check(unsafe { libc::pthread_condattr_init(attributes.as_mut_ptr()) })?;
     // SAFETY: initialised by the call above.
     check(unsafe { libc::pthread_condattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED) })?;
-    // SAFETY: the condition is memory of ours that nobody uses yet; the attributes are initialised.
+    // SAFETY: the condition is memory of ours that is not yet used; the attributes are initialised.
     check(unsafe { libc::pthread_cond_init(condition, attributes.as_ptr()) })?;
     // SAFETY: initialised above and not used again.
     check(unsafe { libc::pthread_condattr_destroy(attributes.as_mut_ptr()) })

@@ -92,7 +92,7 @@ pub(crate) fn put_back(words: &[String]) {
     PutBack::parse(words).iter().for_each(PutBack::perform);
 }
 
-/// As the kernel tells when a thread began: 100 a second on every machine.
+/// The unit of a thread's start time: 100 a second on every machine.
 fn ticks_since_boot() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     now.tv_sec as u64 * 100 + now.tv_nsec as u64 / 10_000_000
@@ -163,7 +163,7 @@ mod tests {
         if let Some(&other) = before.get(1) {
             set(id.thread, &[other]).expect("ours");
             order.perform();
-            assert_eq!(allowed_cpus(id.thread).expect("ours"), [other], "somebody else has chosen that");
+            assert_eq!(allowed_cpus(id.thread).expect("ours"), [other], "another process has chosen that");
         }
         set(id.thread, &[cpu]).expect("ours");
         PutBack { id: ThreadId { began: id.began + 1, ..id }, since: id.began + 1, ..order }.perform();

@@ -1,4 +1,4 @@
-//! One thread of a program that runs already, as the kernel's files tell it.
+//! One thread of a program that runs already, from the kernel's files.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use units::Nanos;
 
 use crate::evidence::{parse_switches, read_text};
 
-/// A thread, told apart from a later one of the same number.
+/// A thread, distinguished from a later one of the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ThreadId {
     /// Its process.
@@ -20,7 +20,7 @@ pub struct ThreadId {
     pub began: u64,
 }
 
-/// Its open files. What they say ends with the thread, whoever has its number then.
+/// Its open files. What they show ends with the thread, even if its number is reused.
 #[derive(Debug)]
 pub struct LiveThread {
     schedstat: File,
@@ -71,13 +71,13 @@ mod tests {
 
     #[test]
     fn a_threads_time_and_switches_are_read_until_it_ends() {
-        let (tell, told) = mpsc::channel();
+        let (tell, reported) = mpsc::channel();
         let (go, gone) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             tell.send(crate::task::current_tid()).expect("the test waits");
             gone.recv().expect("the test says when");
         });
-        let id = ThreadId { process: std::process::id(), thread: told.recv().expect("a number") as u32, began: 0 };
+        let id = ThreadId { process: std::process::id(), thread: reported.recv().expect("a number") as u32, began: 0 };
         let mut live = LiveThread::open(id).expect("it runs");
         assert!(live.cpu_time().expect("it runs") > Nanos(0));
         assert!(live.switches().expect("it runs").voluntary > 0 || live.switches().is_ok());

@@ -108,8 +108,8 @@ fn known_answer(event: Event) -> KnownAnswer {
         Event::ContextSwitches => answer("16 sleeps", 16, 24, |_| run::sleep(16)),
         // Room for a move to the first of the two CPUs, and for one after the pins are taken away.
         Event::CpuMigrations => answer("8 moves between two CPUs", 8, 10, |_| run::migrate(8)),
-        // The counter's time goes on while a hypervisor runs somebody else, the scheduler's does not: the window is short, so
-        // that most have none of that.
+        // The counter's time goes on while a hypervisor runs another guest, the scheduler's does not: the window is short, so that most
+        // have none of that.
         Event::TaskClock => answer("1 ms of this thread's CPU time", 980_000, 1_080_000, |_| run::burn_cpu_time()),
         misses => known_misses(misses),
     }

@@ -63,7 +63,7 @@ pub enum SwitchKind {
         /// Because it executes another program, for which all other threads of its process have ended.
         is_exec: bool,
     },
-    /// It ends; its last switch, a voluntary one, is told no more.
+    /// It ends; its last switch, a voluntary one, is not reported.
     Ended,
     /// So many records of this CPU have found no room before this moment.
     Lost {
@@ -114,7 +114,7 @@ impl SwitchRecords {
         Ok(())
     }
 
-    /// How many records have found no room so far, on all CPUs. The kernel tells it in the records, too, but not before the next one
+    /// How many records have found no room so far, on all CPUs. The kernel reports it in the records, too, but not before the next one
     /// finds room.
     pub fn lost(&mut self) -> u64 {
         let lost = |counter: &mut Counter| counter.read_full().ok()?.lost();

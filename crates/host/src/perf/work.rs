@@ -57,7 +57,7 @@ impl CallCounter {
     /// How often so far.
     ///
     /// # Errors
-    /// Where the kernel does not tell.
+    /// If the kernel does not report it.
     pub fn read(&mut self) -> io::Result<u64> {
         self.0.read()
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_system_call_is_told() {
+    fn what_is_no_system_call_is_reported() {
         for name in ["", "../../sched/sched_switch", "wrote\u{1b}"] {
             let why = tracepoint(name).expect_err("no system call").to_string();
             assert!(why.starts_with("found no system call '") && !why.contains('\u{1b}'), "{why}");

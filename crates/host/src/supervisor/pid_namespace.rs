@@ -61,7 +61,7 @@ impl Step {
 
 /// A PID namespace to be made: what the kernel has to know for it.
 pub(crate) struct PidNamespace {
-    /// Of whoever is not root: root needs no namespace of users.
+    /// For other users than root, who needs no user namespace.
     user: Option<User>,
 }
 

@@ -130,7 +130,7 @@ fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
     }
 }
 
-/// Kills and reaps until there is no child: those of whoever dies become ours, and are next.
+/// Kills and reaps until there is no child: those of a dying process become ours, and are next.
 fn end_children(state: &mut State<'_>) {
     loop {
         kill_children(state);

@@ -16,7 +16,7 @@ pub struct TaskFiles {
 }
 
 impl TaskFiles {
-    /// That of everybody whom we see.
+    /// That of all processes visible to us.
     pub fn ours() -> io::Result<TaskFiles> {
         TaskFiles::at(Path::new("/proc"))
     }

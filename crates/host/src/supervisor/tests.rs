@@ -22,7 +22,7 @@ fn null() -> OwnedFd {
     std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").expect("/dev/null").into()
 }
 
-/// None where this machine lets nobody have a PID namespace.
+/// None if this machine allows no PID namespaces.
 fn supervisor(programs: &[Program], in_pid_namespace: bool) -> Option<(Supervisor, std::io::PipeReader)> {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let setting = Setting {
@@ -137,7 +137,7 @@ fn a_killed_supervisor_takes_all_in_its_pid_namespace_with_it() {
 }
 
 #[test]
-fn who_lives_in_a_pid_namespace_has_the_same_numbers_each_time_and_sees_nobody_else() {
+fn who_lives_in_a_pid_namespace_has_the_same_numbers_each_time_and_sees_no_one_else() {
     let script = "set -- /proc/[0-9]*; echo $$ $PPID $#; readlink /proc/self/fd/0; kill -KILL -1; exit 3";
     for _ in 0..2 {
         let Some((mut supervisor, output)) = supervisor(&[shell(script)], true) else { return };
@@ -159,11 +159,11 @@ fn the_tasks_in_a_pid_namespace_are_found_by_their_own_numbers() {
         let files = supervisor.task_files().clone();
         let mut text = String::new();
         files.open(pid, pid, "status").expect("it lives").read_to_string(&mut text).expect("text");
-        let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:")).expect("the kernel tells them");
+        let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:")).expect("the kernel reports them");
         assert_eq!(numbers.split_whitespace().next_back(), Some(pid.to_string().as_str()), "{numbers}");
         assert!(in_pid_namespace || std::path::Path::new(&format!("/proc/{pid}/task/{pid}")).exists());
         supervisor.dismiss();
-        let gone = files.open(pid, pid, "stat").expect_err("nobody is left");
+        let gone = files.open(pid, pid, "stat").expect_err("none is left");
         assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
     });
 }

@@ -29,7 +29,7 @@ fn a_folder_has_the_first_name_that_is_free_and_is_gone_when_dropped() {
     assert_eq!(fs::metadata(one.path().parent().expect("its folder")).expect("there").mode() & 0o777, 0o700);
     fs::write(one.path().join("file"), "text").expect("room");
     drop(one);
-    assert_eq!(names(within.path()), ["switchcost-2"], "whoever lives keeps what is his");
+    assert_eq!(names(within.path()), ["switchcost-2"], "a living run keeps its own");
     let again = TemporaryFolder::create_in(within.path()).expect("room");
     assert_eq!(name(&again, within.path()), "switchcost-1");
     drop((two, again));
@@ -73,7 +73,7 @@ fn what_is_not_surely_ours_stays_and_no_link_is_followed() {
 }
 
 #[test]
-fn what_belongs_to_somebody_else_stays() {
+fn what_belongs_to_another_stays() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: no right to give a folder away");
         return;

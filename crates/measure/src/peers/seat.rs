@@ -15,7 +15,7 @@ use super::shared::{Command, Shared};
 use crate::controls::{Discipline, Imposed, private_array};
 use crate::experiment::Split;
 
-/// What a task has to tell of the rounds in which it handed the token on.
+/// What a task reports of the rounds in which it handed the token on.
 pub(crate) struct Passed {
     pub(crate) time: Split,
     /// Its switches up to the first receive; `None` where that was timed.
@@ -66,7 +66,7 @@ impl Seat {
         Ok(Seat { index, tasks, mechanism, array, set, _imposed: imposed })
     }
 
-    /// The life of a peer: takes its seat and does what it is told until it is killed.
+    /// The life of a peer: takes its seat and follows commands until it is killed.
     pub(super) fn serve(
         index: usize,
         case: &Case,
@@ -177,7 +177,7 @@ impl Seat {
         time
     }
 
-    /// The same walks while nobody else walks.
+    /// The same walks while no other task walks.
     pub(crate) fn walk_alone(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
         let memory = self.memory(shared, true);
         walk_timed(shared.clock, memory, &self.set, warm_up);

@@ -18,7 +18,7 @@ use super::words::{
 };
 use crate::experiment::Split;
 
-/// What a peer is told to do next.
+/// The next command for a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Pass the token on so many times, then once more without a walk.
@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Alone { warm_up: u64, rounds: u64 },
 }
 
-/// What the preemptor is told, and says.
+/// The preemptor's commands and reports.
 const RUNS: u64 = 0;
 const SHOULD_STOP: u64 = 1;
 const HAS_STOPPED: u64 = 2;
@@ -106,12 +106,12 @@ impl Shared {
         })
     }
 
-    /// Says that a peer has done what it was told.
+    /// Says that a peer has done its command.
     pub(super) fn report_done(&self, task: usize) -> io::Result<()> {
         self.done[task].send()
     }
 
-    /// Waits until a peer has done what it was told.
+    /// Waits until a peer has done its command.
     pub(crate) fn wait(&self, task: usize) -> io::Result<()> {
         self.done[task].recv()
     }
@@ -169,7 +169,7 @@ impl Shared {
         KernelSwitches { voluntary: self.load(task, VOLUNTARY), involuntary: self.load(task, INVOLUNTARY) }
     }
 
-    /// Notes that the token is handed on now, for whoever receives it.
+    /// Notes that the token is handed on now, for the receiver.
     #[inline(always)]
     pub(crate) fn stamp_sent(&self) -> Ticks {
         let now = self.clock.now();

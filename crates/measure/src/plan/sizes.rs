@@ -3,7 +3,7 @@
 use record::{CacheKind, HostManifest, TlbKind};
 use units::Bytes;
 
-/// What a machine that tells nothing of its caches is taken to have.
+/// What a machine that reports nothing of its caches is taken to have.
 const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)];
 
 /// No more than so many sizes in a sweep.

@@ -307,14 +307,14 @@ fn sizes_follow_the_caches_of_the_machine() {
         shared_by: vec![],
     };
     odd.caches = vec![cache(1, 48), cache(2, 1280)];
-    odd.tlbs = Fact::unknown("not told");
+    odd.tlbs = Fact::unknown("not reported");
     let sizes = sweep_sizes(&odd);
     assert_eq!(sizes.len(), 16);
     for kib in [24, 48, 96, 640, 1280, 2560, 5120] {
         assert!(sizes.contains(&Bytes::kib(kib)), "{kib} KiB in {sizes:?}");
     }
     odd.caches.clear();
-    assert_eq!(sweep_sizes(&odd).first(), Some(&Bytes::kib(1)), "a machine that tells nothing is still measured");
+    assert_eq!(sweep_sizes(&odd).first(), Some(&Bytes::kib(1)), "a machine that reports nothing is still measured");
     assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]));
 }
 
@@ -325,7 +325,7 @@ fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));
     assert_eq!(high(Mechanism::Futex, Policy::Other), Some(2500));
-    assert_eq!(high(Mechanism::Yield, Policy::Other), Some(1000), "nobody is woken");
+    assert_eq!(high(Mechanism::Yield, Policy::Other), Some(1000), "no task is woken");
 }
 
 /// Each size in turn on the first CPU and at once on both, and a control that no cache takes part in.
@@ -354,14 +354,14 @@ fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
 fn who_shares_no_cache_has_none_to_compare() {
     let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));
     let wanted = Selection { is_concurrent: true, placement: pair, ..selection() };
-    let told = |selection: &Selection, related| {
+    let reported = |selection: &Selection, related| {
         plan(selection, &host(), &|_, _| related).expect_err("no such plan").to_string()
     };
     for (relation, name) in
         [(Relation::Smt, "smt"), (Relation::SameSocket, "same-socket"), (Relation::Unknown, "unknown")]
     {
         assert_eq!(
-            told(&wanted, relation),
+            reported(&wanted, relation),
             format!(
                 "found CPUs 1 and 0 ({name}) for tasks that run at once, need two cores of which the machine says that they \
                  share a cache; lscpu -e shows which CPUs share a cache (--cpu with two of them)"
@@ -371,7 +371,7 @@ fn who_shares_no_cache_has_none_to_compare() {
     let with = |change: &dyn Fn(&mut Selection)| {
         let mut changed = wanted.clone();
         change(&mut changed);
-        told(&changed, Relation::SharedCache)
+        reported(&changed, Relation::SharedCache)
     };
     assert!(with(&|s| s.sizes = vec![Bytes(0)]).starts_with("found a --size of 0 for tasks that run at once"));
     assert!(with(&|s| s.tasks = vec![4]).starts_with("found 4 tasks for tasks that run at once, need 2"));

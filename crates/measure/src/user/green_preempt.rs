@@ -99,7 +99,7 @@ impl PreemptedGreens {
         let gaps = Rc::new(Gaps::new(bodies.clock));
         let (own_bodies, own_gaps) = (Rc::clone(&bodies), Rc::clone(&gaps));
         let turn = move |scheduler: &Scheduler, task| {
-            own_gaps.look(scheduler, || own_bodies.walk_if_told(task));
+            own_gaps.look(scheduler, || own_bodies.walk_if_asked(task));
             // Over: back to the caller.
             scheduler.yield_now();
         };
@@ -115,7 +115,7 @@ impl PreemptedGreens {
     /// So many signals, with the caller as the thread that has `task`'s array.
     fn signals(&self, scheduler: &Scheduler, task: usize, signals: u64) -> Split {
         self.gaps.begin(scheduler, signals);
-        self.gaps.look(scheduler, || self.bodies.walk_if_told(task));
+        self.gaps.look(scheduler, || self.bodies.walk_if_asked(task));
         self.gaps.time()
     }
 

@@ -146,7 +146,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
             cpus_allowed,
             cpus_isolated,
             caches,
-            untold_caches: Vec::new(),
+            undescribed_caches: Vec::new(),
             microcode: timer_hz.known().map(|hz| format!("{hz:#x}")),
             core_khz: timer_hz.known().map(|hz| [u64::from(*hz); 2]),
             tlbs,

@@ -245,7 +245,7 @@ proptest! {
     }
 }
 
-/// A record that was changed and sealed anew is a record: the checksums tell slips and damage, not forgery.
+/// A record that was changed and sealed anew is a record: the checksums show slips and damage, not forgery.
 #[test]
 fn a_record_may_be_sealed_anew() {
     let mut bodies: Vec<String> = lines().into_iter().map(body).collect();

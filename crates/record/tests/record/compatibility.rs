@@ -159,7 +159,7 @@ fn a_missing_field_is_named() {
     let values = values();
     let mut missed = 0;
     for (index, line) in values.iter().enumerate() {
-        // A fact is read by trying, so a field inside of one cannot be told by name.
+        // A fact is read by trying, so a field inside of one cannot be recognized by name.
         for place in objects(line).into_iter().filter(|place| !place.contains("/tlbs/") && place != "/host/governor") {
             let fields = line.pointer(&place).and_then(Value::as_object).expect("an object");
             for field in fields.keys().filter(|field| !is_optional(&place, field) && *field != "schema") {

@@ -175,7 +175,7 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
     format!("{none}, with a ratio above the limit of {percent}.{}", could_have_shown(comparison, share))
 }
 
-/// What is told as a growth of more than 0.0 %.
+/// What is shown as a growth of more than 0.0 %.
 const SMALLEST_GROWTH: f64 = 0.0005;
 
 /// What a gate that found nothing would have found.

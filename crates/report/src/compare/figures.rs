@@ -43,7 +43,7 @@ fn about_intervals(share: f64) -> String {
     )
 }
 
-/// A table of pairs, each with what tells it apart.
+/// A table of pairs, each with what distinguishes it.
 fn table<'a>(key: &str, rows: impl Iterator<Item = (String, &'a Pair)>) -> Grid {
     let mut grid = Grid::new(1);
     grid.column(key, Side::Left);

@@ -8,8 +8,8 @@ use super::words::{in_percent, value, verdict};
 
 /// What the reader wants to know first.
 pub(super) fn answer(comparison: &Comparison) -> String {
-    let told = [cost(comparison), often(comparison)];
-    let mut text: String = told.into_iter().flatten().map(|sentence| sentence + " ").collect();
+    let reported = [cost(comparison), often(comparison)];
+    let mut text: String = reported.into_iter().flatten().map(|sentence| sentence + " ").collect();
     if comparison.pricing == Some(Pricing::Nothing) {
         text += "What a switch costs here is not known, so that costs are not compared. ";
     }

@@ -151,7 +151,7 @@ fn unit_of(pair: &Pair) -> String {
     }
 }
 
-/// What each pair is about, in the words that tell it from the others.
+/// What each pair is about, in the words that distinguish it from others.
 fn subjects(pairs: &[&Pair], has_several_designs: bool) -> Vec<String> {
     let cases: Vec<&Case> = pairs.iter().filter_map(|pair| pair.case()).collect();
     let name = |pair: &&Pair| match &pair.subject {

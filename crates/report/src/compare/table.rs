@@ -48,7 +48,7 @@ impl Look {
     }
 }
 
-/// Whether a name of a design tells pairs from each other.
+/// Whether a name of a design distinguishes pairs.
 pub(super) fn has_several_designs<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> bool {
     let designs = pairs.into_iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),

@@ -102,7 +102,7 @@ fn the_screen_has_what_changed_most_and_no_line_too_long() {
     assert!(text.contains("--details"), "{text}");
     let first = text.lines().find(|line| line.starts_with("pipe process")).expect("a row");
     assert!(first.contains("1.39") && first.ends_with("slower"), "{text}");
-    assert!(first.contains("policy "), "what tells cases from each other is said: {text}");
+    assert!(first.contains("policy "), "what distinguishes cases is named: {text}");
     let few = styled(Format::Table, None, Style::default());
     assert!(few.contains("none shown") && few.contains("1 number not comparable: the base record"), "{few}");
 }

@@ -10,7 +10,7 @@ use crate::observe::name as named;
 use crate::quantity::{NO_NUMBER, Scale, number, time};
 use crate::simulate::amount::{rounded, share};
 
-/// Misses are told for so many instructions.
+/// Misses are given per this many instructions.
 const INSTRUCTIONS: f64 = 1000.0;
 
 /// What a pair is about, without its quantity.

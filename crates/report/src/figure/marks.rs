@@ -5,7 +5,7 @@ use plotly::layout::{Annotation, Shape, ShapeLayer, ShapeLine, ShapeType};
 use super::drawing::GREY;
 use super::label::label;
 
-/// Colours that colour-blind readers tell apart (Okabe and Ito 2008), without their yellow and black.
+/// Colours that colour-blind readers distinguish (Okabe and Ito 2008), without their yellow and black.
 const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1"];
 
 /// Width of a letter, as a share of the width of a figure on a small screen.

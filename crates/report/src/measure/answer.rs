@@ -7,7 +7,7 @@ use super::row::has_numbers;
 use crate::page::Page;
 use crate::quantity::{centre, interval, is_cost, number, percent, with_interval};
 
-/// Switches a second whose share of a CPU is told: what a busy server makes on each.
+/// Switches a second whose share of a CPU is given: what a busy server makes on each.
 const SWITCHES_A_SECOND: f64 = 10_000.0;
 
 /// The size that speaks for working sets, where it was measured: that of a second-level cache or so.
@@ -189,7 +189,7 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
     }
 }
 
-/// What most of the indirect cost is, where that is told.
+/// What most of the indirect cost is, if that is known.
 fn reason(finding: &CaseFinding) -> &'static str {
     match finding.larger_part() {
         Some(Part::ColdSwitch) => ", mostly because the switch itself runs cold",

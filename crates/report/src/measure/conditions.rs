@@ -111,7 +111,7 @@ pub(crate) fn label(case: &Case) -> String {
     words.join(", ")
 }
 
-/// A case in the words that tell it from others.
+/// A case in the words that distinguish it from others.
 pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     let walked: Vec<&Case> = others.iter().copied().filter(|other| !other.working_set.is_empty()).collect();
     let (run, _) = split(&RUN, others);

@@ -51,7 +51,7 @@ fn run(header: &Header, findings: &Findings) -> String {
     format!("run: {}", parts.join(", "))
 }
 
-/// The core's clock that costs are told at, the usual one, and the fastest.
+/// The core's clock at which costs are given, the usual one, and the fastest.
 fn core(findings: &Findings) -> String {
     let clocks = findings.core.and_then(|core| core.hertz.zip(core.fastest_hertz));
     clocks.map_or_else(String::new, |(usual, fastest)| {

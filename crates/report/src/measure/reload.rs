@@ -81,7 +81,8 @@ fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
 }
 
 fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> Grid {
-    let told = findings.iter().filter_map(|f| f.reload.as_ref()).map(|reload| reload.walks_ns.len()).max().unwrap_or(0);
+    let reported =
+        findings.iter().filter_map(|f| f.reload.as_ref()).map(|reload| reload.walks_ns.len()).max().unwrap_or(0);
     let mut grid = Grid::new(varying.len() + 2);
     varying.iter().for_each(|condition| grid.column(condition.name, Side::Left));
     grid.column("size", Side::Right);
@@ -89,15 +90,15 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
     for name in ["total", "hand-off", "reload"] {
         grid.column(name, Side::Right);
     }
-    (0..told).for_each(|place| grid.column(ordinal(place), Side::Right));
+    (0..reported).for_each(|place| grid.column(ordinal(place), Side::Right));
     grid.column("settled walk", Side::Right);
     grid.column("excluded", Side::Right);
     grid.column("notes", Side::Left);
-    findings.iter().for_each(|finding| grid.row(row(finding, varying, told, notes)));
+    findings.iter().for_each(|finding| grid.row(row(finding, varying, reported, notes)));
     grid
 }
 
-fn row(finding: &CaseFinding, varying: &[Condition], told: usize, notes: &Numbering) -> Vec<Entry> {
+fn row(finding: &CaseFinding, varying: &[Condition], reported: usize, notes: &Numbering) -> Vec<Entry> {
     let case = &finding.case;
     let mut row: Vec<Entry> = varying.iter().map(|condition| Entry::from((condition.value)(case))).collect();
     row.push(Entry::new(starred(finding, &case.working_set.size_bytes.to_string()), tone(finding)));
@@ -108,13 +109,13 @@ fn row(finding: &CaseFinding, varying: &[Condition], told: usize, notes: &Number
             row.push(estimate(finding, finding.handoff_ns.as_ref(), centre));
             row.push(Entry::from(finding.indirect_reload_ns.as_ref().map(with_bound).unwrap_or_default()));
             row.extend(
-                (0..told).map(|place| Entry::from(reload.walks_ns.get(place).map(with_bound).unwrap_or_default())),
+                (0..reported).map(|place| Entry::from(reload.walks_ns.get(place).map(with_bound).unwrap_or_default())),
             );
             row.push(time(reload.settled_ns.estimate).into());
         }
         None => {
             row.push(Entry::new("not measured", tone(finding)));
-            row.extend(std::iter::repeat_n(Entry::from(""), told + 3));
+            row.extend(std::iter::repeat_n(Entry::from(""), reported + 3));
         }
     }
     row.push(excluded(finding).into());

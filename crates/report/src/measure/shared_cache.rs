@@ -26,8 +26,9 @@ pub(super) fn in_words(findings: &Findings) -> Option<String> {
         sizes(LosesMore::AtOnce)
             .map(|sizes| format!("Running at once on two CPUs loses more than taking turns on one with {sizes}")),
     );
-    parts
-        .extend(sizes(LosesMore::NotTold).map(|sizes| format!("Which of the two loses more is not told with {sizes}")));
+    parts.extend(
+        sizes(LosesMore::Undecided).map(|sizes| format!("Which of the two loses more is undecided with {sizes}")),
+    );
     let withheld = all.iter().find_map(|one| Some((one.working_set.size_bytes, one.why.as_ref()?)));
     parts.extend(withheld.map(|(size, why)| match parts.is_empty() {
         true => format!("Taking turns and running at once are not compared: {why}"),
@@ -50,8 +51,8 @@ fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Op
 /// The size at which the two differ most, against a walk alone.
 fn largest(all: &[SharedCache]) -> Option<String> {
     let share = |one: &SharedCache| {
-        let told = one.in_turn_less_at_once_ns.filter(|_| one.loses_more != LosesMore::NotTold)?;
-        Some(told.estimate.abs() / one.alone_ns.as_ref()?.estimate)
+        let reported = one.in_turn_less_at_once_ns.filter(|_| one.loses_more != LosesMore::Undecided)?;
+        Some(reported.estimate.abs() / one.alone_ns.as_ref()?.estimate)
     };
     let (one, _) = all.iter().filter_map(|one| Some((one, share(one)?))).max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
@@ -136,7 +137,7 @@ pub(super) fn verdict(one: &SharedCache) -> &'static str {
         (Some(_), _) => "not compared",
         (None, LosesMore::InTurn) => "in turn",
         (None, LosesMore::AtOnce) => "at once",
-        (None, LosesMore::NotTold) => "not told",
+        (None, LosesMore::Undecided) => "undecided",
     }
 }
 
@@ -166,8 +167,8 @@ fn signed(difference: Difference) -> String {
 /// So many walks a turn make both lose alike; only where both are clear of nothing.
 fn even_at(one: &SharedCache) -> Option<String> {
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
-    let is_told = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;
+    let is_reported = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;
     let walks = in_turn.estimate / at_once.estimate;
     // A turn has a walk at least.
-    (is_told && walks > 1.0).then(|| format!("{} walks", number(walks)))
+    (is_reported && walks > 1.0).then(|| format!("{} walks", number(walks)))
 }

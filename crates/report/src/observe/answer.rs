@@ -13,7 +13,7 @@ const LONGEST: usize = 40;
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
     if findings.all.switches == 0 {
         page.paragraph(&format!(
-            "{} did not switch in {}: there is no cost to tell.",
+            "{} did not switch in {}: there is no cost to report.",
             first_words(&observation.subject),
             seconds(findings.seconds)
         ));
@@ -220,7 +220,7 @@ pub(super) fn widest(widest: Widest, with_a_tenth: Option<f64>) -> String {
         }
         (Widest::Footprint, None) => "how much memory the tasks touch between switches.",
         (Widest::Bound, _) => {
-            "what reloading costs at most, which the measurement of this machine does not tell (switchcost measure)."
+            "what reloading costs at most, which the measurement of this machine does not include (switchcost measure)."
         }
         (Widest::Reload, _) => {
             "how much of the caches survives a switch. switchcost inject measures that on the program itself, and later observations use it."
@@ -247,7 +247,7 @@ pub(super) fn subject(subject: &Subject) -> String {
     }
 }
 
-/// A name that may be anybody's, as part of a sentence.
+/// An untrusted name, as part of a sentence.
 pub(crate) fn name(name: &str) -> String {
     let name = plain(name);
     match name.char_indices().nth(LONGEST) {

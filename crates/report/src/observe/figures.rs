@@ -11,7 +11,7 @@ use units::Nanos;
 
 use crate::page::Page;
 
-/// Names beside the rows of a figure: more are not told from each other.
+/// Names beside the rows of a figure: more are hard to distinguish.
 const MOST_ROWS: usize = 20;
 
 /// A longer name leaves no room for its row on a narrow page. The kernel's names are shorter; the table has all of it.
@@ -48,7 +48,7 @@ pub(super) fn not_drawn(observation: &Observation, findings: &Findings) -> Optio
     let missing: Vec<&str> = missing.iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| *what).collect();
     let (last, rest) = missing.split_last()?;
     let all = if rest.is_empty() { (*last).to_owned() } else { format!("{} and {last}", rest.join(", ")) };
-    Some(format!("Not drawn, since this record does not tell it: {all}."))
+    Some(format!("Not drawn, since this record does not have it: {all}."))
 }
 
 /// Where every wait is counted none may have been.

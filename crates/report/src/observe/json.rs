@@ -27,15 +27,15 @@ pub(crate) struct View<'a> {
     requests: Option<u64>,
     /// How it was counted, and so what is known at all.
     source: Source,
-    /// Why not in a way that tells more.
+    /// Why no better source was used.
     not_counted_by: &'a [String],
-    /// What each CPU did in the window; empty where the source does not tell.
+    /// What each CPU did in the window; empty if the source does not show it.
     cpus: &'a [CpuTime],
     /// The three longest waits for a CPU.
     longest_waits: &'a [LongWait],
     /// What found no room and is missing.
     lost: &'a Lost,
-    /// What observing cost; null where the source does not tell.
+    /// What observing cost; null if the source does not show it.
     own_cost: Option<&'a OwnCost>,
     /// Control groups whose quota was used up.
     throttled: &'a [Throttled],

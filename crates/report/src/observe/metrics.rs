@@ -21,7 +21,7 @@ fn ends_ns() -> impl Iterator<Item = f64> {
     (5..=16).map(|power| 4f64.powi(power))
 }
 
-/// What earlier scrapes have shown: whoever reads counters takes one that falls for a program that was started anew.
+/// What earlier scrapes have shown: a reader of counters takes a falling one for a restarted program.
 #[derive(Clone, Debug, Default)]
 pub struct Scraped {
     /// The names that have a label of their own: the first that were seen, so that no sum ever shrinks.

@@ -1,4 +1,4 @@
-//! The report on an observation: what switching costs live programs, why they are switched, and by whom.
+//! The report on an observation: what switching costs live programs, why they switch, and to which neighbours.
 
 mod answer;
 mod caches;
@@ -64,7 +64,7 @@ pub(crate) fn blocks(observation: &Observation, findings: &Findings) -> Vec<Bloc
     page.into_blocks()
 }
 
-/// First the answer, which a page draws, then who, why and by whom, then what to know about it.
+/// First the answer, which a page draws, then who, why and beside which neighbours, then what to know about it.
 fn add(page: &mut Page, observation: &Observation, findings: &Findings, by: By, limits: &tables::Limits) {
     answer::add(page, observation, findings);
     figures::add(page, observation, findings);

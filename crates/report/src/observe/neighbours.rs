@@ -12,7 +12,7 @@ use crate::page::Page;
 use crate::quantity::{NO_NUMBER, time};
 use crate::simulate::amount::{count, share};
 
-/// Who had a CPU while the observed waited for it, or were off it: both are told of one program in one row.
+/// Who had a CPU while the observed waited for it, or were off it: both are shown in one row per program.
 pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
     let all = rows(findings);
     if all.is_empty() {
@@ -104,7 +104,7 @@ pub(super) fn text(behind: &Behind) -> String {
     match behind {
         Behind::Process(other) => name(other),
         Behind::Kernel => "[the kernel's threads]".to_owned(),
-        Behind::Nobody => "[nobody: CPU was idle]".to_owned(),
+        Behind::Nobody => "[idle CPU]".to_owned(),
         Behind::Throttled => "[its own CPU quota]".to_owned(),
         Behind::Moved => "[on another CPU]".to_owned(),
         Behind::Others => "[not remembered]".to_owned(),

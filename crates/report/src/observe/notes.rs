@@ -7,7 +7,7 @@ use crate::plain::plain;
 use crate::quantity::time;
 use crate::simulate::amount::{count, share};
 
-/// What was lost is told on one screen where it is more than so much of all switches.
+/// What was lost is shown on one screen if it exceeds this share of all switches.
 const RARE: f64 = 0.001;
 
 /// What to know about the numbers, the most important first.
@@ -24,7 +24,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     let lost = &observation.lost;
     let missing = [
         (lost.tasks, "tasks: they are not in the tables"),
-        (lost.causes, "causes of switches: they are told as elsewhere"),
+        (lost.causes, "causes of switches: they are shown as elsewhere"),
         (lost.pairs, "events of neighbours: they are not in the tables"),
         (lost.events, "events: they are not in the trace"),
         (lost.records, "of the kernel's records: so many switches may be missing"),
@@ -84,7 +84,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
 /// What is missing of the record, or may be wrong in it.
 fn integrity(observation: &Observation) -> impl Iterator<Item = String> {
     let unfinished = "The observer was killed: this is what it had written last, a few seconds before.";
-    let unchecked = "The record is of version 1: it has no checksum that tells whether it was changed.";
+    let unchecked = "The record is of version 1: it has no checksum, so that a change would go unnoticed.";
     let notes = [(observation.is_unfinished, unfinished), (!observation.is_checked(), unchecked)];
     notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_owned())
 }

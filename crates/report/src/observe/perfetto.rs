@@ -20,9 +20,9 @@ const SEQUENCE: u32 = 1;
 /// The same moment by three clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
-    /// CLOCK_MONOTONIC, by which events are told.
+    /// CLOCK_MONOTONIC, the clock of events.
     pub monotonic: Nanos,
-    /// CLOCK_BOOTTIME, by which the kernel's own traces are told.
+    /// CLOCK_BOOTTIME, the clock of the kernel's own traces.
     pub boot: Nanos,
     /// CLOCK_REALTIME.
     pub real: Nanos,
@@ -174,14 +174,14 @@ impl<W: Write> Perfetto<W> {
 
     fn event(&self, event: &Event) -> FtraceEvent {
         let (from, to) = (&event.from, &event.to);
-        let mut told = FtraceEvent {
+        let mut reported = FtraceEvent {
             timestamp: event.at.0.saturating_add(self.asleep),
             pid: from.thread,
             ..FtraceEvent::default()
         };
         match event.kind {
             EventKind::Switch { state } => {
-                told.sched_switch = Some(SchedSwitch {
+                reported.sched_switch = Some(SchedSwitch {
                     prev_comm: from.name().into_owned(),
                     prev_pid: from.thread as i32,
                     prev_prio: from.priority,
@@ -192,7 +192,7 @@ impl<W: Write> Perfetto<W> {
                 });
             }
             EventKind::Wakeup => {
-                told.sched_waking = Some(SchedWaking {
+                reported.sched_waking = Some(SchedWaking {
                     comm: to.name().into_owned(),
                     pid: to.thread as i32,
                     prio: to.priority,
@@ -200,7 +200,7 @@ impl<W: Write> Perfetto<W> {
                 });
             }
         }
-        told
+        reported
     }
 
     /// A trace is a message of packets alone, so that traces behind each other are one.
@@ -210,7 +210,7 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-/// The track of a CPU's counter. Tracks are told apart by numbers that no other writer has; a trace has one writer.
+/// The track of a CPU's counter. Tracks are distinguished by numbers that no other writer has; a trace has one writer.
 fn track(cpu: CpuId) -> u64 {
     0x5343_0000_0000 + u64::from(cpu.0)
 }
@@ -255,7 +255,7 @@ struct TrackEvent {
     kind: i32,
     #[prost(uint64, tag = "11")]
     track_uuid: u64,
-    // A value of 0 is told, too.
+    // A value of 0 is written, too.
     #[prost(double, optional, tag = "44")]
     double_counter_value: Option<f64>,
 }
@@ -278,7 +278,7 @@ struct CounterDescriptor {
 
 #[derive(Clone, PartialEq, Message)]
 struct FtraceEventBundle {
-    // CPU 0 is told, too.
+    // CPU 0 is written, too.
     #[prost(uint32, required, tag = "1")]
     cpu: u32,
     #[prost(message, repeated, tag = "2")]
@@ -289,7 +289,7 @@ struct FtraceEventBundle {
 struct FtraceEvent {
     #[prost(uint64, tag = "1")]
     timestamp: u64,
-    // Thread 0 is told, too.
+    // Thread 0 is written, too.
     #[prost(uint32, required, tag = "2")]
     pid: u32,
     #[prost(message, optional, tag = "4")]

@@ -17,7 +17,7 @@ use super::user_stacks;
 use crate::plain::plain;
 
 /// Stacks as lines of frames, the outermost first, and the time off the CPU in nanoseconds, or of sampled stacks the switches that they
-/// stand for. Those without any are left out: after some causes nobody comes back.
+/// stand for. Those without any are left out: after some causes no task comes back.
 pub fn folded(observation: &Observation) -> String {
     let rows = Rows::of(observation);
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();

@@ -102,20 +102,20 @@ fn the_answer_fits_a_screen_however_much_there_is() {
 }
 
 #[test]
-fn a_cost_is_told_as_a_range_with_what_is_likely() {
+fn a_cost_is_reported_as_a_range_with_what_is_likely() {
     let large = large();
     let found = analyse(&large);
     let share = found.all.share.expect("it is priced");
     assert!(share.low < share.likely.expect("memory was looked at") && share.likely < Some(share.high));
     let text = screen(&large);
     assert!(text.starts_with("Switching costs sh ") && text.contains("% to ") && text.contains("directly"), "{text}");
-    // Without a price the switches are told, and that there is none.
+    // Without a price the switches are shown, and that there is none.
     let text = screen(&Observation { calibration: None, ..large });
     assert!(text.contains("what a switch costs here is not known"), "{text}");
 }
 
 #[test]
-fn an_upper_end_that_nothing_bounds_is_not_told() {
+fn an_upper_end_that_nothing_bounds_is_not_reported() {
     let mut older = large();
     older.calibration.as_mut().expect("it has one").loads.clear();
     let text = screen(&older).replace('\n', " ");
@@ -125,7 +125,7 @@ fn an_upper_end_that_nothing_bounds_is_not_told() {
 }
 
 #[test]
-fn a_bound_is_told_with_what_it_holds_for_and_what_is_likely_with_what_it_supposes() {
+fn a_bound_is_reported_with_what_it_holds_for_and_what_is_likely_with_what_it_supposes() {
     let mut bounded = large();
     // Long turns, and others for a moment.
     bounded.tasks.iter_mut().for_each(|tasks| {
@@ -163,7 +163,7 @@ fn where_the_likely_comes_from_is_one_word_and_what_limits_the_upper_end_is_amon
 }
 
 #[test]
-fn what_takes_next_to_no_cpu_is_told_in_time_a_second_and_without_advice() {
+fn what_takes_next_to_no_cpu_is_reported_in_time_a_second_and_without_advice() {
     let mut idle = small();
     idle.calibration = large().calibration;
     idle.tasks.iter_mut().for_each(|tasks| tasks.run_ns = Nanos(idle.window_ns.0 / 1_000));
@@ -176,7 +176,7 @@ fn what_takes_next_to_no_cpu_is_told_in_time_a_second_and_without_advice() {
 }
 
 #[test]
-fn interrupts_that_are_much_of_the_cost_are_told() {
+fn interrupts_that_are_much_of_the_cost_are_reported() {
     let mut preempted = large();
     let first = &mut preempted.tasks[0];
     first.causes = vec![Cause { why: Why::PreemptedByWoken, entry: Entry::Interrupt, ..first.causes[0].clone() }];
@@ -208,7 +208,7 @@ fn who_never_switched_has_no_cost() {
 }
 
 #[test]
-fn what_was_not_counted_is_told_with_its_reason() {
+fn what_was_not_counted_is_reported_with_its_reason() {
     let reason = "found no right to load BPF programs".to_owned();
     let proc = Observation { source: Source::Proc, not_counted_by: vec![reason.clone()], ..small() };
     let text = screen(&proc).replace('\n', " ").replace("    ", "");
@@ -281,7 +281,7 @@ fn metrics_have_bounded_labels_and_end_as_the_format_asks() {
         .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
         .sum();
     assert_eq!(sum, 499 * 10_000);
-    // The same names keep their labels, whoever comes first later.
+    // The same names keep their labels, whichever comes first later.
     let mut later = large.clone();
     later.tasks.reverse();
     let of = |text: &str| text.lines().filter(|line| line.contains("voluntary")).map(str::to_owned).collect::<Vec<_>>();
@@ -307,7 +307,7 @@ fn no_counter_falls() {
     causes[0].switches = 1;
     causes.pop().expect("there is one");
     assert_eq!(of(&scrape(&observation, &mut earlier)), before);
-    // What counts on is told.
+    // What continues is shown.
     observation.tasks[0].causes[0].switches = 1_000_000_007;
     assert!(scrape(&observation, &mut earlier).contains(" 1000000007\n"));
 }

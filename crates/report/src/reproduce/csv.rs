@@ -21,7 +21,7 @@ fn row(paper: &str, exhibit: &Exhibit, claim: &Claim) -> Vec<String> {
     let verdict = match claim.verdict {
         Verdict::Holds => "holds",
         Verdict::Differs => "differs",
-        Verdict::NotTold => "not-told",
+        Verdict::Undecided => "not-told",
     };
     let (entry, rule, why) = (&claim.entry, claim.entry.rule.words(), super::why(claim));
     let kind = super::claims::kind(entry.kind);

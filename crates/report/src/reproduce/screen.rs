@@ -34,7 +34,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
         figure::add(page, alone.exhibits);
     }
     add_claims(page, reproductions, Verdict::Differs);
-    add_claims(page, reproductions, Verdict::NotTold);
+    add_claims(page, reproductions, Verdict::Undecided);
     if is_alone {
         add_claims(page, reproductions, Verdict::Holds);
     }
@@ -48,7 +48,7 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     let title = match wanted {
         Verdict::Holds => "Reproduced",
         Verdict::Differs => "Not reproduced",
-        Verdict::NotTold => "Inconclusive",
+        Verdict::Undecided => "Inconclusive",
     };
     let mut lines = Vec::new();
     for reproduction in reproductions {

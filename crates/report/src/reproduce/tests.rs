@@ -46,7 +46,7 @@ fn exhibits() -> Vec<Exhibit> {
             Claim {
                 found: String::new(),
                 missing: Some("no record".to_owned()),
-                ..claim(Kind::Tested, Verdict::NotTold)
+                ..claim(Kind::Tested, Verdict::Undecided)
             },
             claim(Kind::Calibrated, Verdict::Holds),
             claim(Kind::Definition, Verdict::Holds),

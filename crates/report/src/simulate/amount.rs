@@ -57,7 +57,7 @@ pub(crate) fn share(value: Option<f64>) -> String {
 }
 
 /// What can be said of a cost.
-enum Told {
+enum Shown {
     /// Its centre: the interval does not cover 0, or there is none.
     Centre(f64),
     /// Exactly nothing.
@@ -68,26 +68,26 @@ enum Told {
     EitherWay,
 }
 
-fn told(cost: &Cost) -> Option<Told> {
+fn reported(cost: &Cost) -> Option<Shown> {
     let estimate = cost.estimate?;
     Some(match (cost.low, cost.high) {
         (Some(low), Some(high)) if cost.is_covering_zero() => match estimate {
-            _ if (low, high) == (0.0, 0.0) => Told::Nothing,
-            _ if estimate < 0.0 => Told::EitherWay,
-            _ => Told::LessThan(high),
+            _ if (low, high) == (0.0, 0.0) => Shown::Nothing,
+            _ if estimate < 0.0 => Shown::EitherWay,
+            _ => Shown::LessThan(high),
         },
-        _ => Told::Centre(estimate),
+        _ => Shown::Centre(estimate),
     })
 }
 
 /// The centre where the interval does not cover 0, else the most that the cost may be.
 pub(super) fn with_bound(cost: &Cost) -> String {
-    match told(cost) {
+    match reported(cost) {
         None => NO_NUMBER.to_owned(),
-        Some(Told::Nothing) => rounded(0.0),
-        Some(Told::LessThan(high)) => format!("< {}", rounded(high)),
-        Some(Told::EitherWay) => "not told from 0".to_owned(),
-        Some(Told::Centre(estimate)) => rounded(estimate),
+        Some(Shown::Nothing) => rounded(0.0),
+        Some(Shown::LessThan(high)) => format!("< {}", rounded(high)),
+        Some(Shown::EitherWay) => "covers 0".to_owned(),
+        Some(Shown::Centre(estimate)) => rounded(estimate),
     }
 }
 
@@ -99,13 +99,15 @@ pub(super) fn known(cost: &Cost) -> String {
 /// Cycles with the ends of their interval, or the most that they may be. A number alone looks surer than it is; the notes say
 /// why it is alone.
 pub(super) fn cycles(cost: &Cost) -> String {
-    match told(cost) {
+    match reported(cost) {
         None => format!("{} cycles (no interval)", perhaps(None)),
-        Some(Told::Nothing) => "0 cycles".to_owned(),
-        Some(Told::LessThan(high)) => format!("less than {} cycles", rounded(high)),
-        Some(Told::EitherWay) => format!("a number of cycles that is not told from 0 ({})", ends(cost)),
-        Some(Told::Centre(estimate)) if cost.high.is_some() => format!("{} cycles ({})", rounded(estimate), ends(cost)),
-        Some(Told::Centre(estimate)) => format!("{} cycles (no interval)", rounded(estimate)),
+        Some(Shown::Nothing) => "0 cycles".to_owned(),
+        Some(Shown::LessThan(high)) => format!("less than {} cycles", rounded(high)),
+        Some(Shown::EitherWay) => format!("a number of cycles not distinguishable from 0 ({})", ends(cost)),
+        Some(Shown::Centre(estimate)) if cost.high.is_some() => {
+            format!("{} cycles ({})", rounded(estimate), ends(cost))
+        }
+        Some(Shown::Centre(estimate)) => format!("{} cycles (no interval)", rounded(estimate)),
     }
 }
 
@@ -153,10 +155,10 @@ mod tests {
 
     /// The centre is -6,800: "less than 1,650" would say that it is a cost.
     #[test]
-    fn what_is_rather_a_gain_is_not_told_as_a_cost_below_a_bound() {
+    fn what_is_rather_a_gain_is_not_shown_as_a_cost_below_a_bound() {
         let cost = Cost { estimate: Some(-6800.0), low: Some(-15_250.0), high: Some(1650.0), ..Cost::default() };
-        assert_eq!(cycles(&cost), "a number of cycles that is not told from 0 (-15,200 to 1,650)");
-        assert_eq!(with_bound(&cost), "not told from 0");
+        assert_eq!(cycles(&cost), "a number of cycles not distinguishable from 0 (-15,200 to 1,650)");
+        assert_eq!(with_bound(&cost), "covers 0");
     }
 
     #[test]

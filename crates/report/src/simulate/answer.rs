@@ -27,10 +27,10 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     // What others gain is in the table.
     let mut text = sentence(first) + &parties(first) + &lost_to(first);
     // A kernel takes the room of one.
-    let told = others.len().min(if lost_to(first).is_empty() { 2 } else { 1 });
-    others[..told].iter().for_each(|design| text += &format!(" {}", sentence(design)));
-    if others.len() > told {
-        text += &format!(" The table has {} more.", count((others.len() - told) as u64));
+    let reported = others.len().min(if lost_to(first).is_empty() { 2 } else { 1 });
+    others[..reported].iter().for_each(|design| text += &format!(" {}", sentence(design)));
+    if others.len() > reported {
+        text += &format!(" The table has {} more.", count((others.len() - reported) as u64));
     }
     page.paragraph(&(text + &first_touches(first)));
     if let Some(text) = too_short(findings) {
@@ -48,10 +48,10 @@ pub(super) fn of_a_part(trace: &TraceFacts) -> Option<String> {
 fn alone(findings: &Findings) -> String {
     let rest = "Trace two or more together to see what they cost each other.";
     match findings.threads {
-        0 => format!("One process ran alone: nobody else used its caches, so no switch cost it anything. {rest}"),
+        0 => format!("One process ran alone: no other process used its caches, so no switch cost it anything. {rest}"),
         threads => format!(
             "One process ran alone, in {} threads. These count as one here, with one private hierarchy: what they cost each other \
-             in the caches is not told. {rest}",
+             in the caches is not known. {rest}",
             count(threads + 1)
         ),
     }
@@ -92,7 +92,7 @@ fn two_digits(number: u64) -> u64 {
     number / unit * unit
 }
 
-/// Levels that the trace never filled: a switch can take nothing from them that a longer trace would tell.
+/// Levels that the trace never filled: a switch can take nothing from them that a longer trace would show.
 fn too_short(findings: &Findings) -> Option<String> {
     let of_design = |design: &DesignFinding| {
         let levels = design.levels.iter().filter(|level| !level.was_full());
@@ -102,13 +102,13 @@ fn too_short(findings: &Findings) -> Option<String> {
     let designs: Vec<String> = findings.designs.iter().take(3).filter_map(of_design).collect();
     (!designs.is_empty()).then(|| {
         format!(
-            "The trace is too short to fill {}: what switches cost there cannot be told; trace for longer.",
+            "The trace is too short to fill {}: what switches cost there is not known; trace for longer.",
             designs.join("; ")
         )
     })
 }
 
-/// Names that are said; of more the table behind `--details` tells.
+/// Names that are printed; the table of `--details` has more.
 const NAMED: usize = 4;
 
 /// `L2, L3 and STLB`.

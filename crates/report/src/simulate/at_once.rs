@@ -79,7 +79,7 @@ fn answer(pair: &AtOnce) -> String {
     let filled = in_turn.held.max(at_once.held) as f64 / in_turn.lines.max(1) as f64;
     if filled < analysis::simulation::FULL_FROM {
         return format!(
-            "The trace is too short to fill the {} of {} ({}): what sharing it costs cannot be told; trace for longer.",
+            "The trace is too short to fill the {} of {} ({}): what sharing it costs is not known; trace for longer.",
             in_turn.level,
             in_turn.design,
             share(Some(filled))

@@ -34,7 +34,7 @@ fn add_design(page: &mut Page, design: &DesignFinding) {
     design.calls.iter().take(CALLS).for_each(|call| grid.row(row(call, caches)));
     page.heading("System calls without a switch", &format!("a call on average, on {}", design.name));
     page.grid(&grid);
-    heavy_calls::told(&design.calls, design.instructions).iter().for_each(|text| page.prose(text));
+    heavy_calls::reported(&design.calls, design.instructions).iter().for_each(|text| page.prose(text));
     let more = design.calls.len().saturating_sub(CALLS);
     let more = if more > 0 { format!("; and {more} more: --format json") } else { String::new() };
     page.prose(&format!("drives out: lines of the calling process that leave for the kernel's{more}"));

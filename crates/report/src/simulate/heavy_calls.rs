@@ -6,7 +6,7 @@ use analysis::simulation::CallFinding;
 const MUCH: f64 = 0.1;
 
 /// Of the calls during which the task kept the CPU: a sentence for each name whose calls hold over a tenth of all instructions.
-pub(super) fn told(calls: &[CallFinding], instructions: u64) -> Vec<String> {
+pub(super) fn reported(calls: &[CallFinding], instructions: u64) -> Vec<String> {
     let share = |call: &CallFinding| call.instructions * call.calls as f64 / instructions as f64;
     let sentence = |call: &CallFinding| {
         let (name, calls) = (&call.syscall, call.calls);
@@ -42,13 +42,13 @@ mod tests {
         let calls =
             [call("getrandom", 1, 780_000_000.0), call("read", 1_000, 100_000.0), call("write", 10, 9_000_000.0)];
         assert_eq!(
-            told(&calls, 1_000_000_000),
+            reported(&calls, 1_000_000_000),
             [
                 "78 % of all instructions are the kernel's in 1 call of getrandom: misses per thousand instructions and shares are \
               largely those of getrandom"
             ]
         );
-        assert_eq!(told(&calls, 999_999_000).len(), 2, "a hair over a tenth");
-        assert_eq!(told(&calls, 0), [""; 0]);
+        assert_eq!(reported(&calls, 999_999_000).len(), 2, "a hair over a tenth");
+        assert_eq!(reported(&calls, 0), [""; 0]);
     }
 }

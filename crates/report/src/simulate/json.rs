@@ -111,10 +111,10 @@ struct DesignView<'a> {
     gained_cycles: &'a Cost,
     /// Of these, what the state of replacement and prefetch differs by.
     state_cycles: &'a Cost,
-    /// All cycles saved at [first touches](../method/simulation.md#gained-from-whom), once; null where lookups were not
+    /// All cycles saved at [first touches](../method/simulation.md#cycles-gained), once; null where lookups were not
     /// compared.
     first_touch_cycles: Option<f64>,
-    /// All cycles lost, no cut-off, [to whom](../method/simulation.md#lost-to-whom).
+    /// All cycles lost, no cut-off, [by cause](../method/simulation.md#cycles-lost).
     lost_to: Option<LostCycles>,
     /// Cycles lost times switches over all cycles.
     lost_percent: Option<f64>,
@@ -152,7 +152,7 @@ struct DesignView<'a> {
     origins: &'a [OriginFinding],
     /// Lines lost and restored, by level.
     losses: &'a [LossFinding],
-    /// Who evicts whom, by level.
+    /// Evictions by process, by level.
     evictions: &'a [EvictionTable],
     /// [What evicts lines of others](../method/simulation.md#what-evicts-lines-of-others), by level.
     evictors: &'a [EvictorFinding],

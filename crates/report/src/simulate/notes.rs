@@ -50,7 +50,7 @@ fn of_the_record(findings: &Findings) -> Vec<String> {
     notes.extend((findings.threads > 0).then(|| {
         format!(
             "threads of a process count as one here, with one private hierarchy: what {} of them cost the others of their process is not \
-             told",
+             known",
             count(findings.threads)
         )
     }));
@@ -139,8 +139,8 @@ fn no_model(design: &DesignFinding) -> Vec<String> {
     }
 }
 
-fn survivor_bias(design: &DesignFinding, told: impl Fn(&SurvivorBias) -> String) -> Vec<String> {
-    design.survivor_bias.iter().filter(|bias| bias.bites).map(told).collect()
+fn survivor_bias(design: &DesignFinding, reported: impl Fn(&SurvivorBias) -> String) -> Vec<String> {
+    design.survivor_bias.iter().filter(|bias| bias.bites).map(reported).collect()
 }
 
 fn what_bites(bias: &SurvivorBias) -> String {
@@ -176,7 +176,7 @@ fn method(findings: &Findings) -> Option<String> {
     let cost = costs.find(|cost| cost.method.is_some())?;
     let confidence = cost.confidence.unwrap_or_default() * 100.0;
     Some(format!(
-        "intervals: {confidence:.0} % confidence, {} ({} of them). They tell the spread within this trace; another trace \
+        "intervals: {confidence:.0} % confidence, {} ({} of them). They cover the spread within this trace; another trace \
          of the same programs may differ by more",
         cost.method?, cost.n?
     ))

@@ -97,7 +97,7 @@ fn table(orders: &[OrderFinding]) -> Grid {
     }
     for order in orders {
         let cost = &order.average_cost_cycles;
-        let told = cost.estimate.filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());
+        let reported = cost.estimate.filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());
         let cells: [Entry; 10] = [
             order.design.as_str().into(),
             order.order.as_str().into(),
@@ -105,7 +105,7 @@ fn table(orders: &[OrderFinding]) -> Grid {
             count(order.switches).into(),
             with_bound(cost).into(),
             ends(cost).into(),
-            told.map(|cycles| as_time(cycles, order.cycle_ns)).unwrap_or_default().into(),
+            reported.map(|cycles| as_time(cycles, order.cycle_ns)).unwrap_or_default().into(),
             share(order.overhead).into(),
             known(&order.lost_cycles).into(),
             share(order.over_fewest).into(),

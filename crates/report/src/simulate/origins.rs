@@ -47,7 +47,7 @@ fn add_parts(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Whose lines are lost to whom, where the trace has a kernel.
+/// Whose lines are lost, and to what, if the trace has a kernel.
 fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     let Some(lost @ LostCycles { programs, kernel }) = design.lost_to.filter(LostCycles::has_kernel) else { return };
     let all = lost.all();
@@ -67,7 +67,7 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
         );
         grid.row(row);
     }
-    page.heading("Lost to whom", &format!("shares of all cycles lost on {}", design.name));
+    page.heading("Cycles lost", &format!("shares of all on {}", design.name));
     page.grid(&grid);
 }
 
@@ -139,7 +139,7 @@ pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &Evi
         row.extend(lines.iter().map(|lines| Entry::from(count(*lines))));
         grid.row(row);
     }
-    page.heading("Who evicts whom", &format!("lines of {} in {}", table.level, design.name));
+    page.heading("Evictions", &format!("lines of {} in {}", table.level, design.name));
     page.grid(&grid);
 }
 

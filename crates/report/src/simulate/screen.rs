@@ -1,4 +1,4 @@
-//! One screen: the cost in words, by design, by cause, who evicts whom where it costs most, the code (and the kernel's
+//! One screen: the cost in words, by design, by cause, evictions where they cost most, the code (and the kernel's
 //! data) that pays, and what to know, worst first. Everything else is behind `--details` and in the page.
 
 use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
@@ -94,13 +94,13 @@ fn add_designs(page: &mut Page, findings: &Findings) {
 
 fn design_row(design: &DesignFinding) -> Vec<Entry> {
     let net = &design.average_cost_cycles;
-    let told = net.estimate.filter(|_| !net.is_covering_zero());
+    let reported = net.estimate.filter(|_| !net.is_covering_zero());
     vec![
         design.name.as_str().into(),
         with_bound(net).into(),
         ends(net).into(),
-        told.map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
-        told.map(|_| share(design.overhead)).unwrap_or_default().into(),
+        reported.map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
+        reported.map(|_| share(design.overhead)).unwrap_or_default().into(),
         known(&design.lost_cycles).into(),
         known(&design.gained_cycles).into(),
         known(&design.state_cycles).into(),

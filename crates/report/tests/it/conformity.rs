@@ -176,7 +176,7 @@ fn a_report_that_is_not_as_its_schema_says_is_found() {
     };
     assert!(faults(|value| value["verdict"] = "well".into()), "a text that is not in the list");
     assert!(faults(|value| value["checks"][0]["fix"] = Value::Null), "null");
-    assert!(faults(|value| value["checks"][0]["more"] = 1.into()), "a field that nobody knows");
+    assert!(faults(|value| value["checks"][0]["more"] = 1.into()), "an unknown field");
     assert!(
         faults(|value| drop(value.as_object_mut().and_then(|fields| fields.remove("checks")))),
         "one that is missing"

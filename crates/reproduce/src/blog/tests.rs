@@ -5,7 +5,7 @@ use units::Nanos;
 use workload::Access;
 
 use super::{OBSERVED, STEP};
-use crate::testing::{self, Told, case, estimate, measured};
+use crate::testing::{self, Shown, case, estimate, measured};
 use crate::{Cell, Paper, Records};
 
 /// What a run says.
@@ -64,10 +64,10 @@ fn records(story: &Story) -> Records {
 }
 
 /// Each claim by the post's own numbers, and by others.
-pub(crate) fn told() -> BTreeMap<String, Told> {
+pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let other = Story { switches: [1.0, 1.0], user_ms: 900, iteration_ns: [6611.0, 5400.0], more: 0.6, ..BLOG };
     let fewer = Story { more: -0.1, ..BLOG };
-    testing::told(Paper::Blog, &records(&BLOG), &[records(&other), records(&fewer)])
+    testing::reported(Paper::Blog, &records(&BLOG), &[records(&other), records(&fewer)])
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub struct Claim {
     pub found: String,
     /// What the rule makes of them.
     pub verdict: Verdict,
-    /// What is missing, where it is not told.
+    /// What is missing, if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// For a claim that is not met: what the runs say of each possible reason.
@@ -74,13 +74,13 @@ type Judged = (Vec<Term>, String, Verdict, Option<String>);
 /// Numbers that are not finite are none.
 fn judged(rule: &Rule, found: Result<Found, String>) -> Judged {
     let is_finite = |term: &Term| [term.value, term.low, term.high].iter().all(|number| number.is_finite());
-    let none = |why: String| (Vec::new(), String::new(), Verdict::NotTold, Some(why));
+    let none = |why: String| (Vec::new(), String::new(), Verdict::Undecided, Some(why));
     match found {
         Err(why) => none(why),
         Ok(found) if !found.terms.iter().all(is_finite) => none("a number has no interval, or is none".to_owned()),
         Ok(found) => {
             let verdict = rule.judge(&found.terms);
-            let missing = (verdict == Verdict::NotTold).then(|| open(rule, &found.terms));
+            let missing = (verdict == Verdict::Undecided).then(|| open(rule, &found.terms));
             (found.terms.clone(), found.words(), verdict, missing)
         }
     }
@@ -88,7 +88,7 @@ fn judged(rule: &Rule, found: Result<Found, String>) -> Judged {
 
 /// Which interval allows both.
 fn open(rule: &Rule, terms: &[Term]) -> String {
-    let is_open = |term: &&Term| rule.judge(std::slice::from_ref(*term)) == Verdict::NotTold;
+    let is_open = |term: &&Term| rule.judge(std::slice::from_ref(*term)) == Verdict::Undecided;
     match terms.iter().find(is_open) {
         Some(term) => {
             let [low, high] = [term.low, term.high].map(number);

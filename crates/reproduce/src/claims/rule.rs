@@ -31,11 +31,12 @@ pub enum Verdict {
     /// It is met nowhere in them.
     Differs,
     /// The intervals allow both, or a number is missing.
-    NotTold,
+    #[serde(rename = "not-told")]
+    Undecided,
 }
 
 impl Rule {
-    /// The verdict on numbers; not told where there is none.
+    /// The verdict on numbers; undecided if there is none.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         let (range, all) = match self {
             Rule::Every(range) => (range, true),
@@ -51,7 +52,7 @@ impl Rule {
         match (terms.is_empty(), holds, differs) {
             (false, true, _) => Verdict::Holds,
             (false, _, true) => Verdict::Differs,
-            _ => Verdict::NotTold,
+            _ => Verdict::Undecided,
         }
     }
 
@@ -93,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_interval_leaves_open_is_not_told() {
+    fn what_an_interval_leaves_open_is_not_reported() {
         let verdict = |low, high| Rule::Every([1.5, 3.0]).judge(&[term(low, high)]);
         assert_eq!(verdict(1.6, 2.9), Verdict::Holds);
         for (low, high) in [(3.0, 9.0), (0.9, 1.4), (0.9, 1.5)] {
             assert_eq!(verdict(low, high), Verdict::Differs);
         }
         for (low, high) in [(1.0, 2.0), (2.0, 4.0), (1.0, 4.0), (f64::NAN, 2.0), (1.5, 2.0)] {
-            assert_eq!(verdict(low, high), Verdict::NotTold, "{low} {high}");
+            assert_eq!(verdict(low, high), Verdict::Undecided, "{low} {high}");
         }
     }
 
@@ -115,10 +116,10 @@ mod tests {
         };
         assert_eq!(both(&[&inside, &inside]), (Verdict::Holds, Verdict::Holds));
         assert_eq!(both(&[&inside, &outside]), (Verdict::Differs, Verdict::Holds));
-        assert_eq!(both(&[&inside, &open]), (Verdict::NotTold, Verdict::Holds));
-        assert_eq!(both(&[&outside, &open]), (Verdict::Differs, Verdict::NotTold));
+        assert_eq!(both(&[&inside, &open]), (Verdict::Undecided, Verdict::Holds));
+        assert_eq!(both(&[&outside, &open]), (Verdict::Differs, Verdict::Undecided));
         assert_eq!(both(&[&outside]), (Verdict::Differs, Verdict::Differs));
-        assert_eq!(both(&[]), (Verdict::NotTold, Verdict::NotTold));
+        assert_eq!(both(&[]), (Verdict::Undecided, Verdict::Undecided));
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoEnumIterator;
 
 use super::{Entry, Kind, Rule, exact, table};
-use crate::testing::Told;
+use crate::testing::Shown;
 use crate::{Paper, Records, Verdict};
 
 fn entries() -> impl Iterator<Item = (Paper, Entry)> {
@@ -70,28 +70,28 @@ fn a_quotation_is_short() {
 }
 
 #[test]
-fn without_records_nothing_is_told() {
+fn without_records_nothing_is_reported() {
     for paper in Paper::iter() {
         for claim in paper.exhibits(&Records::default()).into_iter().flat_map(|exhibit| exhibit.claims) {
-            assert_eq!(claim.verdict, Verdict::NotTold, "{paper}, {}", claim.entry.id);
+            assert_eq!(claim.verdict, Verdict::Undecided, "{paper}, {}", claim.entry.id);
             assert!(claim.missing.is_some_and(|why| !why.is_empty()), "{paper}, {}", claim.entry.id);
             assert!(claim.reasons.is_empty() && claim.found.is_empty(), "{paper}, {}", claim.entry.id);
         }
     }
 }
 
-/// Claims that the paper's own numbers do not tell, and why: its intervals allow both.
+/// Claims that the paper's own numbers do not decide, and why: its intervals allow both.
 const NOT_TOLD_BY_THE_PAPER: [(Paper, &str); 1] = [(Paper::Li2007, "shared-shifted")];
 
 /// What each claim of a paper comes to by the paper's own numbers, and by others. A new paper has to have its own.
-fn told(paper: Paper) -> BTreeMap<String, Told> {
+fn reported(paper: Paper) -> BTreeMap<String, Shown> {
     match paper {
-        Paper::Li2007 => crate::li2007::tests::told(),
-        Paper::Michigan => crate::michigan::tests::told(),
-        Paper::Blog => crate::blog::tests::told(),
-        Paper::Lmbench => crate::lmbench::tests::told(),
-        Paper::Mogul1990 => crate::mogul1990::tests::told(),
-        Paper::Today => crate::today::tests::told(),
+        Paper::Li2007 => crate::li2007::tests::reported(),
+        Paper::Michigan => crate::michigan::tests::reported(),
+        Paper::Blog => crate::blog::tests::reported(),
+        Paper::Lmbench => crate::lmbench::tests::reported(),
+        Paper::Mogul1990 => crate::mogul1990::tests::reported(),
+        Paper::Today => crate::today::tests::reported(),
     }
 }
 
@@ -100,15 +100,15 @@ fn told(paper: Paper) -> BTreeMap<String, Told> {
 fn every_claim_holds_by_the_papers_own_numbers_and_differs_by_others() {
     let mut untested = Vec::new();
     for paper in Paper::iter() {
-        let told = told(paper);
+        let reported = reported(paper);
         for entry in table(paper).into_iter().filter(|entry| entry.kind != Kind::Definition) {
             let is_untold = NOT_TOLD_BY_THE_PAPER.contains(&(paper, entry.id.as_str()));
-            let expected = if is_untold { Verdict::NotTold } else { Verdict::Holds };
-            let is_tested = told
-                .get(&entry.id)
-                .is_some_and(|told| told.by_paper == expected && told.by_others.contains(&Verdict::Differs));
+            let expected = if is_untold { Verdict::Undecided } else { Verdict::Holds };
+            let is_tested = reported.get(&entry.id).is_some_and(|reported| {
+                reported.by_paper == expected && reported.by_others.contains(&Verdict::Differs)
+            });
             if !is_tested {
-                untested.push(format!("{paper}, {}: {:?}", entry.id, told.get(&entry.id)));
+                untested.push(format!("{paper}, {}: {:?}", entry.id, reported.get(&entry.id)));
             }
         }
     }

@@ -210,7 +210,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::Verdict;
-    use crate::testing::Told;
+    use crate::testing::Shown;
 
     fn published_means(setting: Setting) -> Vec<Mean> {
         let (environment, name) = published_setting(setting);
@@ -220,7 +220,7 @@ pub(crate) mod tests {
     }
 
     /// Each claim by the intervals of the paper, and by those of other settings, or moved by a fifth.
-    pub(crate) fn told() -> BTreeMap<String, Told> {
+    pub(crate) fn reported() -> BTreeMap<String, Shown> {
         let table = crate::table(crate::Paper::Li2007);
         let judged = |id: &str, found: &Found| {
             let entry = table.iter().find(|entry| entry.id == id).expect("a claim of this name");
@@ -235,20 +235,20 @@ pub(crate) mod tests {
             let means = published_means(setting).into_iter();
             means.map(|mean| Mean { low: mean.low * 1.2, high: mean.high * 1.2, ..mean }).collect()
         };
-        let told = |by_paper, other| Told { by_paper, by_others: vec![other] };
+        let reported = |by_paper, other| Shown { by_paper, by_others: vec![other] };
         let id = "quiet-widths-alike";
-        let alike = told(widths(id, [ISOLATED_QUIET, SHARED_QUIET]), widths(id, [SHARED_QUIET, SHARED_NOISY]));
+        let alike = reported(widths(id, [ISOLATED_QUIET, SHARED_QUIET]), widths(id, [SHARED_QUIET, SHARED_NOISY]));
         let id = "isolated-unmoved";
-        let unmoved = told(
+        let unmoved = reported(
             shifts(id, ISOLATED_QUIET, &published_means(ISOLATED_NOISY)),
             shifts(id, ISOLATED_QUIET, &moved(ISOLATED_QUIET)),
         );
         let id = "shared-widened";
-        let widened = told(widths(id, [SHARED_QUIET, SHARED_NOISY]), widths(id, [SHARED_NOISY, SHARED_QUIET]));
+        let widened = reported(widths(id, [SHARED_QUIET, SHARED_NOISY]), widths(id, [SHARED_NOISY, SHARED_QUIET]));
         let id = "shared-wider-than-isolated";
-        let wider = told(widths(id, [ISOLATED_NOISY, SHARED_NOISY]), widths(id, [SHARED_NOISY, ISOLATED_NOISY]));
+        let wider = reported(widths(id, [ISOLATED_NOISY, SHARED_NOISY]), widths(id, [SHARED_NOISY, ISOLATED_NOISY]));
         let id = "shared-shifted";
-        let shifted = told(
+        let shifted = reported(
             shifts(id, SHARED_QUIET, &published_means(SHARED_NOISY)),
             shifts(id, SHARED_NOISY, &published_means(SHARED_QUIET)),
         );
@@ -259,15 +259,15 @@ pub(crate) mod tests {
             ("shared-wider-than-isolated", wider),
             ("shared-shifted", shifted),
         ]
-        .map(|(id, told)| (id.to_owned(), told))
+        .map(|(id, reported)| (id.to_owned(), reported))
         .into()
     }
 
-    /// At 256 KB the noisy interval of the paper holds the quiet one's values, too: over the sizes, the intervals allow no shift at
-    /// all. What has moved by a fifth throughout is told.
+    /// At 256 KB the noisy interval of the paper holds the quiet one's values, too: over the sizes, the intervals allow no shift at all.
+    /// What has moved by a fifth throughout is reported.
     #[test]
-    fn a_shift_of_all_sizes_is_told_though_the_papers_is_not() {
-        assert_eq!(told()["shared-shifted"].by_paper, Verdict::NotTold);
+    fn a_shift_of_all_sizes_is_reported_though_the_papers_is_not() {
+        assert_eq!(reported()["shared-shifted"].by_paper, Verdict::Undecided);
         let quiet = published_means(SHARED_QUIET);
         let moved: Vec<Mean> =
             quiet.iter().map(|mean| Mean { low: mean.low * 1.2, high: mean.high * 1.2, ..*mean }).collect();

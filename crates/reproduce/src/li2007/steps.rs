@@ -155,7 +155,7 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     [Bytes(l2 / 2 / 4096 * 4096), Bytes(l2 / 4 * 3 / 4096 * 4096), Bytes(l2)]
 }
 
-/// Repetitions of each: six in the paper, and more here, so that intervals can be told apart by their widths.
+/// Repetitions of each: six in the paper, and more here, so that intervals can be distinguished by their widths.
 const RUNS: u32 = 24;
 
 /// Runs of three sizes. Isolated: the quiet CPU, real-time priority, the noise on another. Not isolated: all on one

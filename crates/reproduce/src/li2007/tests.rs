@@ -10,7 +10,7 @@ use super::steps::hand_off::{HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
 use super::steps::{BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step, simulated_step};
 use crate::arm::{ARMS, Arm};
 use crate::li2007::interference;
-use crate::testing::{self, Told, case, measured, simulated, verdicts};
+use crate::testing::{self, Shown, case, measured, simulated, verdicts};
 use crate::{Cell, Exhibit, Paper, Records, Verdict};
 
 fn exhibit(records: &Records, name: &str) -> Exhibit {
@@ -132,7 +132,7 @@ fn records(measured: &Measured, simulated: Simulated, hand_off: HandOff) -> Reco
 }
 
 /// Each claim by the paper's own numbers, and by others; those of tables 1 and 2 from the means that are printed there.
-pub(crate) fn told() -> BTreeMap<String, Told> {
+pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let last = last_level();
     let flat: Vec<(u64, f64)> = [1, 8, 16, last / 2, last, 2 * last].map(|kib| (kib, 4.2)).into();
     let steady = vec![(1, 4.0), (8, 9.0), (16, 20.0), (last, 21.0), (2 * last, 30.0), (4 * last, 40.0)];
@@ -148,22 +148,22 @@ pub(crate) fn told() -> BTreeMap<String, Told> {
             |kib, _| 1.0 + kib as f64,
         ),
     ];
-    let mut told = testing::told(Paper::Li2007, &records(&published(), as_published, as_in_region_1), &others);
-    told.extend(interference::tests::told());
-    told
+    let mut reported = testing::reported(Paper::Li2007, &records(&published(), as_published, as_in_region_1), &others);
+    reported.extend(interference::tests::reported());
+    reported
 }
 
 #[test]
-fn what_depends_on_what_is_free_is_not_told() {
+fn what_depends_on_what_is_free_is_not_reported() {
     // Twice with the design's own bus, and other ratios with others.
     let by_bus: Simulated = |latency, bus, access, stride, kib| {
         let factor = if access == Access::Read { 1.0 } else { [0.6, 1.0, 2.0][bus] };
         as_published(latency, bus, access, stride, kib) * factor
     };
     let found = records(&published(), by_bus, as_in_region_1);
-    let told = verdicts(Paper::Li2007, &found);
-    assert_eq!(told["simulated-writes-twice"], Verdict::NotTold);
-    assert_eq!(told["simulated-writes-cost-more"], Verdict::Holds);
+    let reported = verdicts(Paper::Li2007, &found);
+    assert_eq!(reported["simulated-writes-twice"], Verdict::Undecided);
+    assert_eq!(reported["simulated-writes-cost-more"], Verdict::Holds);
     let claims = exhibit(&found, "Figure 1, simulated").claims;
     let twice = claims.iter().find(|claim| claim.entry.id == "simulated-writes-twice").expect("it");
     assert!(twice.found.starts_with("write over read: 2.00 (1.20 to 4.00)"), "{}", twice.found);
@@ -210,7 +210,7 @@ fn what_is_not_clear_of_0_is_neither_printed_nor_judged() {
     let last = last_level();
     let lost = vec![(1, 4.2), (8, 5.0), (16, 8.7), (last, -203.2), (2 * last, -100.0)];
     let found = records(&Measured { rmw: lost, ..published() }, as_published, as_in_region_1);
-    assert_eq!(verdicts(Paper::Li2007, &found)["region-3-uneven"], Verdict::NotTold);
+    assert_eq!(verdicts(Paper::Li2007, &found)["region-3-uneven"], Verdict::Undecided);
     let missing = Cell::Missing { why: "not distinguishable from 0".to_owned() };
     let table = exhibit(&found, "Figure 1").table;
     assert!(table.rows.iter().any(|row| row[2] == missing), "no negative cost is printed");
@@ -224,8 +224,8 @@ fn what_may_be_the_largest_is_not_passed_over() {
     let largest = largest.max_by(|a, b| a.estimate.total_cmp(&b.estimate)).expect("a cost");
     (largest.low, largest.high, largest.within_run) = (-1e6, 9e6, (-1e6, 9e6));
     found.add_measured(GRID, record, findings);
-    let told = verdicts(Paper::Li2007, &found);
-    assert_eq!(told["whole-range"], Verdict::NotTold);
+    let reported = verdicts(Paper::Li2007, &found);
+    assert_eq!(reported["whole-range"], Verdict::Undecided);
 }
 
 #[test]
@@ -252,5 +252,5 @@ fn the_parts_of_a_hand_off_stand_beside_each_other() {
     assert!(matches!(&total[6], Cell::Missing { why } if why.contains("li2007-hand-off-host-")), "{total:?}");
     assert_eq!(verdicts(Paper::Li2007, &found)["hand-off-region-1"], Verdict::Differs, "16 us at 128 KiB at least");
     let open = records(&published(), as_published, |kib, setting| if kib == 0 { 3.8 } else { 3.8 + setting as f64 });
-    assert_eq!(verdicts(Paper::Li2007, &open)["hand-off-region-1"], Verdict::NotTold);
+    assert_eq!(verdicts(Paper::Li2007, &open)["hand-off-region-1"], Verdict::Undecided);
 }

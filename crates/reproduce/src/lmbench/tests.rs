@@ -4,7 +4,7 @@ use record::Mechanism;
 use workload::Access;
 
 use super::{COLUMNS, STEP};
-use crate::testing::{self, Told, case, measured};
+use crate::testing::{self, Shown, case, measured};
 use crate::{Cell, Paper, Records};
 
 /// Microseconds of each column.
@@ -21,10 +21,10 @@ fn records(us: [f64; 7]) -> Records {
 }
 
 /// Each claim by what the paper says must grow, and turned around.
-pub(crate) fn told() -> BTreeMap<String, Told> {
+pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let grows = records([1.0, 2.0, 4.0, 3.0, 8.0, 5.0, 16.0]);
     let falls = records([16.0, 5.0, 8.0, 3.0, 2.0, 4.0, 1.0]);
-    testing::told(Paper::Lmbench, &grows, &[falls])
+    testing::reported(Paper::Lmbench, &grows, &[falls])
 }
 
 #[test]

@@ -131,8 +131,8 @@ fn follows(records: &Records) -> Result<Found, String> {
     let way = |pair: &[(u64, f64, &Estimate)]| {
         let [(from, few, before), (to, many, after)] = [pair[0], pair[1]];
         let value = (after.estimate - before.estimate).signum() * if many == few { 0.0 } else { (many - few).signum() };
-        let is_told = after.low > before.high || after.high < before.low;
-        let (low, high) = if is_told { (value, value) } else { (-1.0, 1.0) };
+        let is_reported = after.low > before.high || after.high < before.low;
+        let (low, high) = if is_reported { (value, value) } else { (-1.0, 1.0) };
         Term::new(format!("{} to {}", Bytes::kib(from), Bytes::kib(to)), value, low, high)
     };
     let terms: Vec<Term> = above.windows(2).map(way).collect();

@@ -8,7 +8,7 @@ use workload::Access;
 use super::with_kernel::{LAYERS, Layer, Variant, step};
 use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};
 use crate::arm::{ARMS, Arm};
-use crate::testing::{self, Told, case, measured, simulated, verdicts};
+use crate::testing::{self, Shown, case, measured, simulated, verdicts};
 use crate::{Paper, Records, Verdict};
 
 /// Misses of both hierarchies by KiB: L1D alone and of two, then of the DTLB. A switch costs 1000 cycles with an inclusive second
@@ -128,7 +128,7 @@ fn published() -> Records {
 }
 
 /// Each claim by the poster's own words, and by others.
-pub(crate) fn told() -> BTreeMap<String, Told> {
+pub(crate) fn reported() -> BTreeMap<String, Shown> {
     assert_eq!(measured().0.header.host.caches.iter().map(|cache| cache.size_bytes.0 >> 10).min(), Some(32));
     let mut turned = Records::default();
     let steady = |spread, misses: fn(u64) -> [f64; 2]| Level {
@@ -143,7 +143,7 @@ pub(crate) fn told() -> BTreeMap<String, Told> {
     add_measured(&mut turned, &steady(0.001, |kib| [kib as f64, 2.0 - kib as f64 / 1000.0]), &cheap);
     add_simulated(&mut turned, &SIMULATED_KIB, 950.0, |kib| [[1, 1 + kib], [1, 300 - kib]]);
     add_guest(&mut turned, |_, _, _, _| [5.0, 5.0]);
-    testing::told(Paper::Michigan, &published(), &[turned])
+    testing::reported(Paper::Michigan, &published(), &[turned])
 }
 
 #[test]
@@ -152,65 +152,65 @@ fn absolute_and_relative_variance_may_disagree() {
     let level =
         |ns: f64, spread| Level { costs: [0, 8, 16, 32].map(|kib| (kib, ns)).into(), spread, misses: |_| [1.0; 2] };
     add_measured(&mut records, &level(3000.0, 0.1), &level(300.0, 0.4));
-    let told = verdicts(Paper::Michigan, &records);
-    assert_eq!(told["user-varies-less"], Verdict::Holds, "120 against 300 ns");
-    assert_eq!(told["user-varies-less-relatively"], Verdict::Differs, "40 against 10 %");
+    let reported = verdicts(Paper::Michigan, &records);
+    assert_eq!(reported["user-varies-less"], Verdict::Holds, "120 against 300 ns");
+    assert_eq!(reported["user-varies-less-relatively"], Verdict::Differs, "40 against 10 %");
 }
 
 #[test]
 fn without_the_sizes_that_a_claim_is_about_it_is_not_decided() {
-    let told = |sizes_kib: &[u64]| {
+    let reported = |sizes_kib: &[u64]| {
         let mut records = Records::default();
         add_simulated(&mut records, sizes_kib, 100.0, |kib| [[1, 1 + kib], [1, 1 + kib]]);
         // A definition is among them.
         let claims = Paper::Michigan.exhibits(&records).into_iter().flat_map(|exhibit| exhibit.claims);
-        let told: BTreeMap<String, Verdict> = claims.map(|claim| (claim.entry.id, claim.verdict)).collect();
+        let reported: BTreeMap<String, Verdict> = claims.map(|claim| (claim.entry.id, claim.verdict)).collect();
         let names = ["maximum-at-l1", "falls-beyond", "dtlb-grows"];
-        names.map(|name| told[&format!("simulated-{name}")] != Verdict::NotTold)
+        names.map(|name| reported[&format!("simulated-{name}")] != Verdict::Undecided)
     };
-    assert_eq!(told(&QUICKLY_SIMULATED_KIB), [true; 3]);
-    assert_eq!(told(&[8, 64, 256]), [false, false, true], "without 32 KiB");
-    assert_eq!(told(&[8, 32, 64]), [true, true, false], "without anything above 64 KiB");
+    assert_eq!(reported(&QUICKLY_SIMULATED_KIB), [true; 3]);
+    assert_eq!(reported(&[8, 64, 256]), [false, false, true], "without 32 KiB");
+    assert_eq!(reported(&[8, 32, 64]), [true, true, false], "without anything above 64 KiB");
 }
 
 #[test]
-fn a_maximum_within_the_intervals_is_not_told() {
+fn a_maximum_within_the_intervals_is_not_reported() {
     let mut records = published();
     let flat = |ns| Level { costs: [0, 16, 32, 96].map(|kib| (kib, ns)).into(), spread: 0.01, misses: |_| [1.0; 2] };
     add_measured(&mut records, &flat(620.0), &flat(1300.0));
-    assert_eq!(verdicts(Paper::Michigan, &records)["maximum-at-l1"], Verdict::NotTold);
+    assert_eq!(verdicts(Paper::Michigan, &records)["maximum-at-l1"], Verdict::Undecided);
 }
 
 /// Costs of which the intervals overlap neither rise nor fall.
 #[test]
-fn what_the_overhead_does_not_tell_is_not_laid_to_the_dtlb() {
+fn what_the_overhead_does_not_show_is_not_laid_to_the_dtlb() {
     let mut records = published();
     let level = |costs: [(u64, f64); 3]| Level { costs: costs.into(), spread: 0.01, misses: |kib| [1.0, kib as f64] };
     let same = level([(96, 800.0), (128, 801.0), (256, 1500.0)]);
     add_measured(&mut records, &same, &level([(96, 1.0), (128, 2.0), (256, 3.0)]));
-    assert_eq!(verdicts(Paper::Michigan, &records)["counted-follows-dtlb"], Verdict::NotTold);
+    assert_eq!(verdicts(Paper::Michigan, &records)["counted-follows-dtlb"], Verdict::Undecided);
 }
 
-/// What a guest alone can tell.
+/// What only a guest can show.
 #[test]
 fn code_that_is_not_traced_is_missing() {
     let mut records = Records::default();
     add_simulated(&mut records, &SIMULATED_KIB, 100.0, |kib| [[1, 1 + kib], [1, 1 + kib]]);
-    let told = verdicts(Paper::Michigan, &records);
+    let reported = verdicts(Paper::Michigan, &records);
     for claim in ["simulated-l1i-grows", "kernel-l1i-gaps", "kernel-dtlb-gap"] {
-        assert_eq!(told[claim], Verdict::NotTold);
+        assert_eq!(reported[claim], Verdict::Undecided);
     }
 }
 
 #[test]
-fn what_depends_on_whether_a_switch_flushes_the_tlbs_is_not_told() {
+fn what_depends_on_whether_a_switch_flushes_the_tlbs_is_not_reported() {
     let mut records = published();
     add_guest(&mut records, |layer, arm, kib, variant| {
         let [l1i, dtlb] = as_published(layer, arm, kib, variant);
         [l1i, if variant == Variant::TlbsKept as usize { 5.0 } else { dtlb }]
     });
-    let told = verdicts(Paper::Michigan, &records);
-    assert_eq!((told["kernel-dtlb-gap"], told["kernel-dtlb-spaces"]), (Verdict::NotTold, Verdict::NotTold));
+    let reported = verdicts(Paper::Michigan, &records);
+    assert_eq!((reported["kernel-dtlb-gap"], reported["kernel-dtlb-spaces"]), (Verdict::Undecided, Verdict::Undecided));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn without_counters_there_is_no_figure_of_them() {
     let none = Paper::Michigan.exhibits(&records).swap_remove(1);
     assert!(none.chart.is_none());
     for claim in none.claims {
-        let why = claim.missing.expect("none is told");
+        let why = claim.missing.expect("none is reported");
         assert!(why.contains("counter") || why.contains("counted"), "{why}");
     }
 }

@@ -98,14 +98,14 @@ const DTLB: Counter = Counter {
 
 /// Where misses are asked for.
 #[derive(Clone, Copy)]
-struct Place {
+struct MissCounter {
     counter: Counter,
     variant: Variant,
     layer: Layer,
 }
 
 /// Misses a turn.
-fn misses(records: &Records, place: Place, arm: Arm, kib: u64) -> Result<f64, String> {
+fn misses(records: &Records, place: MissCounter, arm: Arm, kib: u64) -> Result<f64, String> {
     let (_, findings) = records.simulated(&step(place.layer, arm, kib))?;
     let design = findings.designs.get(place.variant as usize).ok_or("the record lacks a variant of the design")?;
     let count = (place.counter.of)(&design.hierarchies.shared).ok_or("the design lacks the level")?;
@@ -113,7 +113,7 @@ fn misses(records: &Records, place: Place, arm: Arm, kib: u64) -> Result<f64, St
 }
 
 /// What two miss more than one.
-fn gap(records: &Records, place: Place, kib: u64) -> Result<f64, String> {
+fn gap(records: &Records, place: MissCounter, kib: u64) -> Result<f64, String> {
     Ok(misses(records, place, Arm::Two, kib)? - misses(records, place, Arm::Alone, kib)?)
 }
 
@@ -129,7 +129,7 @@ fn mean(points: &[(u64, f64)]) -> f64 {
     points.iter().map(|(_, number)| number).sum::<f64>() / points.len() as f64
 }
 
-fn mean_gap(records: &Records, place: Place) -> Result<f64, String> {
+fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
     Ok(mean(&by_size(|kib| gap(records, place, kib))?))
 }
 
@@ -137,7 +137,7 @@ fn mean_gap(records: &Records, place: Place) -> Result<f64, String> {
 fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for layer in LAYERS {
-        let gaps = by_size(|kib| gap(records, Place { counter: L1I, variant, layer }, kib))?;
+        let gaps = by_size(|kib| gap(records, MissCounter { counter: L1I, variant, layer }, kib))?;
         let ((small, first), (large, last)) = (gaps[0], gaps[gaps.len() - 1]);
         terms.push(exact(layer.name(), last - first));
         let [small, large] = [small, large].map(Bytes::kib);
@@ -153,14 +153,14 @@ fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
 
 fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
     let term = |layer: &Layer| {
-        Ok::<_, String>(exact(layer.name(), mean_gap(records, Place { counter: L1I, variant, layer: *layer })?))
+        Ok::<_, String>(exact(layer.name(), mean_gap(records, MissCounter { counter: L1I, variant, layer: *layer })?))
     };
     Ok(Found::new(LAYERS.iter().map(term).collect::<Result<_, _>>()?, ""))
 }
 
 /// The kernel's gap less that at user level.
 fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result<f64, String> {
-    let [kernel, user] = LAYERS.map(|layer| mean_gap(records, Place { counter, variant, layer }));
+    let [kernel, user] = LAYERS.map(|layer| mean_gap(records, MissCounter { counter, variant, layer }));
     Ok(kernel? - user?)
 }
 
@@ -178,7 +178,7 @@ const FLUSHED_OR_KEPT: &str = "where a switch flushes the TLBs, and where it doe
 
 fn tlb_gap(records: &Records) -> Result<Found, String> {
     let ratio = |variant| {
-        let place = Place { counter: DTLB, variant, layer: Layer::Kernel };
+        let place = MissCounter { counter: DTLB, variant, layer: Layer::Kernel };
         let of = |arm| Ok::<_, String>(mean(&by_size(|kib| misses(records, place, arm, kib))?));
         Ok(of(Arm::Two)? / of(Arm::Alone)?)
     };
@@ -202,7 +202,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
                 table.row(row(records, counter, (variant, name), kib));
             }
             for layer in LAYERS {
-                let place = Place { counter, variant, layer };
+                let place = MissCounter { counter, variant, layer };
                 let points =
                     SIZES_KIB.iter().filter_map(|kib| Some(((kib << 10) as f64, gap(records, place, *kib).ok()?)));
                 let name = format!("{}, {}, {name}: two less alone", counter.name, layer.name());
@@ -240,7 +240,7 @@ fn row(records: &Records, counter: Counter, (variant, name): (Variant, &str), ki
     let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into(), counter.name.into(), name.into()];
     for layer in LAYERS {
         row.extend(ARMS.map(|arm| {
-            let found = misses(records, Place { counter, variant, layer }, arm, kib);
+            let found = misses(records, MissCounter { counter, variant, layer }, arm, kib);
             let why = found.clone().err().unwrap_or_default();
             Cell::or_missing(found.ok(), 2, &why)
         }));

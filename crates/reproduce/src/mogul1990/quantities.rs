@@ -24,7 +24,7 @@ const CYCLE_US: f64 = 0.04;
 
 pub(super) type Outcome = Result<Found, String>;
 
-/// What one trial says, and the same without one batch of its segments each, where it can be told.
+/// What one trial says, and the same without one batch of its segments each, if it is known.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     trial: u64,
@@ -37,7 +37,7 @@ fn samples(records: &Records, set: usize, of: impl Fn(&Trial<'_>) -> Option<f64>
     let all = trials(records, &SETS[set])?;
     let sample = |trial: &Trial<'_>| Some(Sample { trial: trial.number, value: of(trial)?, without_one: Vec::new() });
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
-    if found.is_empty() { Err(format!("no trial of {} tells it", SETS[set].published)) } else { Ok(found) }
+    if found.is_empty() { Err(format!("no trial of {} has it", SETS[set].published)) } else { Ok(found) }
 }
 
 /// A cost of each trial, with its batches.

@@ -6,7 +6,7 @@ use analysis::simulation::{
 
 use super::{SETS, SIZES_STEP, TRIALS, WAYS_STEP, step_name, with_kernel};
 use crate::published::mogul_table_4;
-use crate::testing::{self, Told, simulated, verdicts};
+use crate::testing::{self, Shown, simulated, verdicts};
 use crate::{Cell, Exhibit, Paper, Records, Verdict};
 
 /// Numbers by set, then by design in the order 1a, 2a, 1b, 2b.
@@ -209,13 +209,13 @@ fn others() -> Vec<Story> {
 }
 
 /// Each claim by the paper's own numbers, and by others.
-pub(crate) fn told() -> BTreeMap<String, Told> {
+pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let others: Vec<Records> = others().iter().map(|story| records(story, TRIALS)).collect();
-    testing::told(Paper::Mogul1990, &records(&published(), TRIALS), &others)
+    testing::reported(Paper::Mogul1990, &records(&published(), TRIALS), &others)
 }
 
 #[test]
-fn trials_that_disagree_do_not_tell() {
+fn trials_that_disagree_are_inconclusive() {
     // The published trials of Timesharing: 1a to 1b fell in both, 2a to 2b, too, but the overhead from 1a to 2a hardly rose.
     let mut found = records(&published(), 2);
     for trial in [1, 2] {
@@ -235,19 +235,19 @@ fn trials_that_disagree_do_not_tell() {
     }
     let verdicts = verdicts(Paper::Mogul1990, &found);
     assert_eq!(verdicts["timesharing-cheaper-1b"], Verdict::Holds);
-    assert_eq!(verdicts["timesharing-worsens"], Verdict::NotTold);
+    assert_eq!(verdicts["timesharing-worsens"], Verdict::Undecided);
 }
 
 #[test]
-fn one_trial_tells_only_what_its_batches_do() {
+fn one_trial_shows_only_what_its_batches_do() {
     let verdicts = verdicts(Paper::Mogul1990, &records(&published(), 1));
     assert_eq!(verdicts["timesharing-cheaper-1b"], Verdict::Holds, "batch by batch on the same trace");
-    assert_eq!(verdicts["order-of-costs"], Verdict::NotTold, "another set is another trace");
-    assert_eq!(verdicts["private-cpi-near-1"], Verdict::NotTold);
+    assert_eq!(verdicts["order-of-costs"], Verdict::Undecided, "another set is another trace");
+    assert_eq!(verdicts["private-cpi-near-1"], Verdict::Undecided);
 }
 
 #[test]
-fn a_reason_is_told_only_by_the_run_that_tests_it() {
+fn a_reason_is_reported_only_by_the_run_that_tests_it() {
     let mut found = records(&others()[1], TRIALS);
     let claim = |records: &Records, id: &str| {
         let claims = Paper::Mogul1990.exhibits(records).into_iter().flat_map(|exhibit| exhibit.claims);
@@ -255,7 +255,7 @@ fn a_reason_is_told_only_by_the_run_that_tests_it() {
     };
     let before = claim(&found, "client-server-cheaper-2b");
     assert_eq!(before.verdict, Verdict::Differs);
-    assert_eq!(before.reasons[0].verdict, Verdict::NotTold);
+    assert_eq!(before.reasons[0].verdict, Verdict::Undecided);
     assert_eq!(before.reasons[0].found, format!("the step {WAYS_STEP} was not run"));
     let (head, mut findings) = simulated();
     findings.designs = vec![findings.designs[0].clone(); 7];
@@ -292,5 +292,5 @@ fn what_was_not_run_is_missing_and_says_so() {
     let mut records = Records::default();
     records.add_missing(&step_name(&SETS[0], 1), "found no valgrind".to_owned());
     let claim = exhibit(&records, "Figure 2").claims.swap_remove(0);
-    assert_eq!((claim.verdict, claim.missing.as_deref()), (Verdict::NotTold, Some("found no valgrind")));
+    assert_eq!((claim.verdict, claim.missing.as_deref()), (Verdict::Undecided, Some("found no valgrind")));
 }

@@ -7,7 +7,7 @@ use units::Bytes;
 use workload::{Access, WorkingSet};
 
 use super::{AFFINITY, DIRECT, KERNEL, LARGER, MACHINES, ROUND_ROBIN, SETS, SHARED_CACHE, set_step};
-use crate::testing::{self, Told, case, estimate, measured, simulated};
+use crate::testing::{self, Shown, case, estimate, measured, simulated};
 use crate::{Cell, Paper, Records, Verdict};
 
 /// What a run says.
@@ -107,7 +107,7 @@ fn add_shared_cache(records: &mut Records, [in_turn, at_once]: [f64; 2], why: Op
             in_turn_ns: Some(estimate(in_turn)),
             at_once_ns: Some(estimate(at_once)),
             in_turn_less_at_once_ns: Some(less).filter(|_| why.is_none()),
-            loses_more: LosesMore::NotTold,
+            loses_more: LosesMore::Undecided,
             why: why.map(str::to_owned),
         });
     }
@@ -115,17 +115,17 @@ fn add_shared_cache(records: &mut Records, [in_turn, at_once]: [f64; 2], why: Op
 }
 
 #[test]
-fn what_is_withheld_is_not_told_with_its_reason() {
+fn what_is_withheld_is_not_reported_with_its_reason() {
     let mut records = records(&PAPERS);
     add_shared_cache(&mut records, [3000.0, 200.0], Some("the CPUs share their core"));
     let exhibit = Paper::Today.exhibits(&records).into_iter().find(|exhibit| exhibit.name == "A shared cache");
     let claim = exhibit.expect("it").claims.swap_remove(0);
-    assert_eq!(claim.verdict, Verdict::NotTold);
+    assert_eq!(claim.verdict, Verdict::Undecided);
     assert!(claim.missing.is_some_and(|why| why.ends_with("the CPUs share their core")));
 }
 
 /// Each claim by the papers' own words, and by others.
-pub(crate) fn told() -> BTreeMap<String, Told> {
+pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let other = Story {
         since_us: [0.1, 0.1, 0.01],
         then_us: [50.0, 1.0, 1.0],
@@ -137,7 +137,7 @@ pub(crate) fn told() -> BTreeMap<String, Told> {
         larger: [966, 868, 1000],
     };
     // Caches over kernel were 5.8 in 1990, and are 10.5 and more since: the claims hold together.
-    testing::told(Paper::Today, &records(&PAPERS), &[records(&other)])
+    testing::reported(Paper::Today, &records(&PAPERS), &[records(&other)])
 }
 
 #[test]

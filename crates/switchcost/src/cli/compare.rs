@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Depth, Form};
+use super::{OutputArguments, Verbosity};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -48,10 +48,10 @@ pub(crate) struct CompareArguments {
     pub(crate) figures: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 /// A share: 0.05 for 5 %.
@@ -64,7 +64,7 @@ fn parse_share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "need a percentage of 0% or more, such as 5%".to_owned())
 }
 
-/// Finer than that of one measurement: whoever makes many comparisons shares out what all of them together may err.
+/// Finer than that of one measurement: many comparisons share the error allowed to all of them.
 fn parse_confidence(text: &str) -> Result<f64, String> {
     let share = parse_share(text).ok().filter(|share| (0.5..=0.999_999).contains(share));
     share.ok_or_else(|| "need a percentage from 50% to 99.9999%, such as 90%".to_owned())

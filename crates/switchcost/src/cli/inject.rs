@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use units::{Bytes, CpuId, Nanos};
 
-use super::{Depth, Form, Redaction};
+use super::{OutputArguments, Redaction, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,10 +130,10 @@ pub(crate) struct InjectArguments {
     pub(crate) redaction: Redaction,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `observe`: who, for how long, and what else is looked at.
+//! `observe`: what is observed, for how long, and in which detail.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use units::Nanos;
 
-use super::{Depth, Form, Redaction, Rows, Stacks};
+use super::{OutputArguments, Redaction, Rows, Stacks, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +18,7 @@ Examples:
                                                 the processes of a control group
   switchcost observe -p 1234 -d 10s --rate-cmd 'cat /run/service/served'
                                                 what switching costs for each request
-  switchcost observe -a --wakers                everybody, and who wakes whom
+  switchcost observe -a --wakers                every task, and which wakes which
   switchcost observe -a --live                  the last second, again and again
   switchcost observe -p 1234 -d 5s --events trace.pftrace
                                                 each switch, for ui.perfetto.dev
@@ -59,19 +59,19 @@ pub(crate) struct ObserveArguments {
 
     /// Observe these processes and what they start meanwhile: numbers with commas, blanks or new lines between them, as pgrep prints
     /// them
-    #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Whom to observe")]
+    #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Target")]
     pub(crate) pid: Vec<Processes>,
 
     /// Observe the processes of this name, those that run now, and what they start meanwhile: the same as -p "$(pgrep -x NAME)"
-    #[arg(long, value_name = "NAME", help_heading = "Whom to observe")]
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
     pub(crate) comm: Vec<String>,
 
     /// Observe the processes of this control group and of those below it: a folder, or its path below /sys/fs/cgroup
-    #[arg(long, value_name = "PATH", help_heading = "Whom to observe")]
+    #[arg(long, value_name = "PATH", help_heading = "Target")]
     pub(crate) cgroup: Option<String>,
 
     /// Observe every task
-    #[arg(short, long, help_heading = "Whom to observe")]
+    #[arg(short, long, help_heading = "Target")]
     pub(crate) all: bool,
 
     /// For how long, such as 30s or 5min [default: until the command or all processes have ended; with --all and --cgroup 10s].
@@ -79,7 +79,7 @@ pub(crate) struct ObserveArguments {
     #[arg(short, long, value_name = "TIME")]
     pub(crate) duration: Option<Nanos>,
 
-    /// How many requests the observed serve in that time, so that the cost of one is told
+    /// How many requests are served in that time, for the cost of one
     #[arg(long, value_name = "N", conflicts_with = "rate_cmd")]
     pub(crate) requests: Option<u64>,
 
@@ -87,37 +87,35 @@ pub(crate) struct ObserveArguments {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) rate_cmd: Option<String>,
 
-    /// Count who wakes whom, too; observing a switch takes a third longer then
+    /// Count wake-ups by their waker, too; observing a switch then takes a third longer
     #[arg(long)]
     pub(crate) wakers: bool,
 
-    /// Tell how long the kernel's scheduler takes at each switch, where it has tracepoints at its entry and exit; observing a switch
-    /// takes nearly twice as long then
+    /// Measure how long the kernel's scheduler takes at each switch, if it has tracepoints at its entry and exit; observing a switch then
+    /// takes nearly twice as long
     #[arg(long, conflicts_with = "no_bpf")]
     pub(crate) scheduler_time: bool,
 
-    /// Write each switch and wake-up of the observed to this file, as a trace for ui.perfetto.dev; observing a switch takes more than
-    /// twice as long then
+    /// Write each observed switch and wake-up to this file, as a trace for ui.perfetto.dev; observing a switch then takes more than twice
+    /// as long
     #[arg(long, value_name = "FILE", conflicts_with = "no_bpf")]
     pub(crate) events: Option<PathBuf>,
 
-    /// Count switches and causes alone: observing a switch takes about half as long, and no times off the CPU, no neighbours and no cost
-    /// of reloading caches are told
+    /// Count only switches and causes: observing a switch takes about half as long, without times off the CPU, neighbours and the cost of
+    /// reloading caches
     #[arg(long, conflicts_with_all = ["no_bpf", "wakers", "events", "scheduler_time", "allow_clear_refs", "folded", "pprof"])]
     pub(crate) counts_only: bool,
 
-    /// Look at how much memory processes of others touch, for which the kernel's marks of their pages are cleared every 5 s. It is
-    /// done for a command anyway
+    /// Also read how much memory processes touch that the observer did not start: this clears the kernel's marks of their pages every 5 s
     #[arg(long)]
     pub(crate) allow_clear_refs: bool,
 
-    /// Use no BPF programs, but the kernel's records of switches (perf), or else its counters in /proc: no root needed, and no causes
-    /// and neighbours
+    /// Without BPF programs: use the kernel's records of switches (perf), or else its counters in /proc. Needs no root, and has no causes
+    /// or neighbours
     #[arg(long, conflicts_with_all = ["folded", "pprof"])]
     pub(crate) no_bpf: bool,
 
-    /// Sample the program's stack at N switches a second, 100 where no number is given, by frame pointers; --folded and --pprof write
-    /// those then
+    /// Sample the program's stack at N switches a second, 100 if no number is given, by frame pointers, for --folded and --pprof
     #[arg(long = "stacks", value_name = "N", num_args = 0..=1, default_missing_value = "100",
           value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "no_bpf")]
     pub(crate) stacks_per_second: Option<u32>,
@@ -127,12 +125,12 @@ pub(crate) struct ObserveArguments {
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// Show the last second again and again: c, s, i and w sort by cost, switches, involuntary ones and wait; p pauses, q leaves.
-    /// What a command writes is not shown
+    /// Show the last second, updated: c, s, i and w sort by cost, switches, involuntary ones and wait; p pauses, q quits. The output of a
+    /// command is not shown
     #[arg(long, conflicts_with_all = ["format", "out", "details", "by"])]
     pub(crate) live: bool,
 
-    /// Do not measure what a switch costs here where no measurement of this machine is at hand (8 s, before anything is observed)
+    /// Do not measure first what a switch costs here (8 s) if there is no recent measurement of this machine
     #[arg(long)]
     pub(crate) no_calibration: bool,
 
@@ -150,10 +148,10 @@ pub(crate) struct ObserveArguments {
     pub(crate) rows: Rows,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 }
 
 #[cfg(test)]

@@ -42,8 +42,8 @@ impl Stretch {
 /// What of a trace is simulated, where that is not all.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PartArguments {
-    /// Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may be left away. What comes
-    /// before is not simulated, but for a warm-up
+    /// Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may be omitted. What comes before is
+    /// not simulated, except for a warm-up
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) only_intervals: Option<Stretch>,

@@ -7,7 +7,7 @@ use report::Format;
 use strum::{Display, EnumIter, EnumString};
 use units::CpuId;
 
-use super::{Depth, parse_named};
+use super::{Verbosity, parse_named};
 
 /// A paper, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
@@ -65,7 +65,7 @@ pub(crate) struct ReproduceArguments {
     pub(crate) format: Format,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     /// Fewer sizes, shorter runs, one trial: to see that it works, not for verdicts
     #[arg(long, help_heading = "Precision and time")]

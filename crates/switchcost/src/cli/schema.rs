@@ -10,6 +10,10 @@ pub(crate) enum Printed {
     Measure,
     /// By observe, and by report of its record
     Observe,
+    /// The record that observe writes
+    #[value(name = "record.observation")]
+    #[strum(serialize = "record.observation")]
+    Observation,
     /// By compare
     Compare,
     /// By inject, and by report of its record
@@ -40,7 +44,7 @@ pub(crate) enum Printed {
     Flags,
 }
 
-/// Prints the JSON Schema (draft 2020-12) of what --format json prints: every field, its type, and what it means.
+/// Prints the JSON Schema (draft 2020-12) of JSON outputs and files: every field, its type, and what it means.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:

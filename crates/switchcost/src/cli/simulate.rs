@@ -1,4 +1,4 @@
-//! `simulate` and `workload`: which references, which designs, what is told apart.
+//! `simulate` and `workload`: which references, which designs, what is distinguished.
 
 use std::path::PathBuf;
 
@@ -12,9 +12,9 @@ use units::Nanos;
 use super::parts::PartArguments;
 use super::system::{GuestArguments, once};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
-use super::{Depth, Form, Redaction, parse_named};
+use super::{OutputArguments, Redaction, Verbosity, parse_named};
 
-/// Which memory systems, and how finely their cycles are told apart.
+/// Which memory systems, and how finely their cycles are distinguished.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DesignArguments {
     /// Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own caches
@@ -52,7 +52,7 @@ pub(crate) struct DesignArguments {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), help_heading = "What to simulate")]
     pub(crate) threads: Option<u16>,
 
-    /// Say how each level of each design is simulated, and what keeps it from a faster way; nothing is simulated
+    /// Print how each level of each design is simulated, and what rules out a faster method; simulates nothing
     #[arg(long, help_heading = "What to simulate")]
     pub(crate) explain: bool,
 
@@ -69,10 +69,10 @@ pub(crate) struct DesignArguments {
     pub(crate) redaction: Redaction,
 
     #[command(flatten)]
-    pub(crate) depth: Depth,
+    pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 const SIMULATE_EXAMPLES: &str = "\
@@ -137,8 +137,8 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
     pub(crate) quantum: Vec<Quantum>,
 
-    /// Of a trace: instead, run each process on a CPU with first levels of its own, so many instructions of each in turn, and say
-    /// what the last level misses that they share at once, beside what it misses in turns of --quantum
+    /// Of a trace: instead, run each process on a CPU with first levels of its own, this many instructions at a time, and report the misses
+    /// of the last level that they share at once, beside those in turns of --quantum
     #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "schedule",
           help_heading = "What to simulate")]
     pub(crate) at_once: Option<u64>,
@@ -185,12 +185,12 @@ pub(crate) struct WorkloadArguments {
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
 
-    /// Length of a scheduled turn in instructions; with --system the slice of the guest's scheduler is as long
+    /// Length of a scheduled turn in instructions; with --system also of a slice of the guest's scheduler
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
 
-    /// Run the programs in a guest under QEMU, and simulate its kernel, too; with --user-only not, at the same switches
+    /// Run the programs in a guest under QEMU, and simulate its kernel, too (with --user-only the programs alone, at the same switches)
     #[arg(long, conflicts_with = "order", help_heading = "A whole system")]
     pub(crate) system: bool,
 

@@ -20,8 +20,8 @@ pub(crate) struct SystemArguments {
     #[command(flatten)]
     pub(crate) guest: GuestArguments,
 
-    /// How long a task of the guest runs before another's turn [default: as its scheduler has it]. Several kernels, appended words or
-    /// slices are as many trials, each of all combinations in a trace of its own
+    /// How long a task of the guest runs before another's turn [default: its scheduler's own]. Several kernels, appended words or slices
+    /// make a trace of each combination
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
     pub(crate) slice: Vec<Nanos>,
 
@@ -66,8 +66,8 @@ pub(crate) struct GuestArguments {
     #[arg(long, value_name = "NUMBER", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
     pub(crate) mips: Option<Halvings>,
 
-    /// Record where in the guest's physical memory its pages lie, too: physically indexed and tagged levels of simulated designs
-    /// then have these addresses instead of assigned ones
+    /// Also record where in the guest's physical memory its pages lie: physically indexed and tagged levels of simulated designs then have
+    /// these addresses instead of assigned ones
     #[arg(long, requires = "system", help_heading = "A whole system")]
     pub(crate) physical: bool,
 }

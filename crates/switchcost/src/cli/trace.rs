@@ -10,7 +10,7 @@ use units::{Bytes, CpuId};
 use workload::{Access, Pattern};
 
 use super::system::{GuestArguments, SystemArguments, once};
-use super::{Form, Redaction, parse_named};
+use super::{OutputArguments, Redaction, parse_named};
 
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
@@ -147,7 +147,7 @@ pub(crate) struct TraceFile {
     pub(crate) file: PathBuf,
 
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: OutputArguments,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -223,12 +223,11 @@ pub(crate) struct WalksArguments {
     #[command(flatten)]
     pub(crate) redaction: Redaction,
 
-    /// Run the tasks of measure in a guest under QEMU, and trace their hand-offs, too, kernel included; neither how they start nor
-    /// their end
+    /// Run the tasks of measure in a guest under QEMU and trace their hand-offs, kernel included, without their start and end
     #[arg(long, help_heading = "A whole system")]
     pub(crate) system: bool,
 
-    /// How the token is handed on, by the names that measure has: between processes, or at user level between contexts of one
+    /// How the token is handed over, by measure's names: between processes, or at user level between contexts of one
     #[arg(long, value_name = "MECHANISM", requires = "system", default_value_t = Mechanism::Pipe,
           value_parser = parse_named::<Mechanism>, help_heading = "A whole system")]
     pub(crate) mechanism: Mechanism,

@@ -1,6 +1,6 @@
-//! What somebody else may have put in the way of a result. In a folder in which everybody may put things (sticky, such as /tmp) a
-//! FIFO, a socket or a link of another user's is not followed or written to, by root neither: the rule of the kernel's
-//! `fs.protected_fifos` and `fs.protected_symlinks`, which hold only where they are set, and only for files to be created.
+//! What another user may have put in the way of a result. In a folder in which everybody may put things (sticky, such as /tmp) a FIFO, a
+//! socket or a link of another user's is not followed or written to, by root neither: the rule of the kernel's `fs.protected_fifos` and
+//! `fs.protected_symlinks`, which hold only where they are set, and only for files to be created.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};

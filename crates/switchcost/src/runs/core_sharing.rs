@@ -61,7 +61,7 @@ pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
     let Some(path) = path() else { return };
     let history = read(&path).unwrap_or_else(|error| {
         say!(
-            "found {} not to be read ({error}), which tells a core that is shared throughout; delete it to begin anew",
+            "cannot read {} ({error}), by which a core that is shared throughout is recognized; delete it to start afresh",
             path.display()
         );
         History::default()
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn two_runs_that_agree_tell_what_a_core_can_do() {
+    fn two_runs_that_agree_show_what_a_core_can_do() {
         let runs = [run("here", 1, 380), run("here", 2, 430), run("here", 3, 600), run("here", 4, 433)];
         let clock = recalled(runs, None);
         assert_eq!(clock.unshared_per_mille, Some(430), "that of one run alone is luck");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn other_machines_tell_nothing() {
+    fn other_machines_show_nothing() {
         let clock = recalled([run("there", 1, 380), run("there", 2, 380)], None);
         assert_eq!((clock.unshared_per_mille, clock.shared_costs), (None, vec![]));
     }

@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     Ok(match arguments.fail_above {
         Some(share) if has_grown(share) => Exit::Grown,
         // What could not be looked at has not passed.
-        _ if comparison.pairs.iter().any(Pair::is_open) => Exit::Reservations,
+        _ if comparison.pairs.iter().any(Pair::is_open) => Exit::Partial,
         _ => Exit::Success,
     })
 }
@@ -48,7 +48,7 @@ fn write(
 ) -> Result<(), Failure> {
     if arguments.output.is_none() && arguments.figures.is_none() {
         return output.map_or(Ok(()), |output| {
-            let text = render(comparison, request, arguments.form.format, output.style(arguments.depth));
+            let text = render(comparison, request, arguments.form.format, output.style(arguments.verbosity));
             output.write(&text)
         });
     }

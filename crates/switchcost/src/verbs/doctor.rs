@@ -11,11 +11,11 @@ use crate::output::Output;
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let fitness = check(&Root::system());
-    let text = report::doctor::render(&fitness, arguments.form.format, output.style(arguments.depth));
+    let text = report::doctor::render(&fitness, arguments.form.format, output.style(arguments.verbosity));
     output.write(&text)?;
     Ok(match fitness.verdict {
         Severity::Fit => Exit::Success,
-        Severity::Caveat => Exit::Reservations,
+        Severity::Caveat => Exit::Partial,
         Severity::Unfit => Exit::Unfit,
     })
 }

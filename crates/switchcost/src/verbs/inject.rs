@@ -59,14 +59,14 @@ fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
 
 /// What came of it, from its record.
 fn show(arguments: &InjectArguments, path: &Path, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {
-    if arguments.depth.details || arguments.form.is_elsewhere() {
+    if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let exit = show_loaded(&Loaded::read(path)?, path, &arguments.form, arguments.depth, output)?;
+    let exit = show_loaded(&Loaded::read(path)?, path, &arguments.form, arguments.verbosity, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }
 
-/// Injects, and tells where the record is; none where it was stopped before there was one.
+/// Injects, and reports where the record is; none where it was stopped before there was one.
 pub(super) fn recorded(arguments: &InjectArguments, interrupt: &Interrupt) -> Result<Option<PathBuf>, Failure> {
     host::own_proc::check().map_err(Failure::ForeignProc)?;
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
@@ -85,7 +85,7 @@ pub(super) fn recorded(arguments: &InjectArguments, interrupt: &Interrupt) -> Re
     let plan = plan(arguments, &host, &subject, &mut claims)?;
     check_rights(plan.cpu)?;
     let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
-    claims.tell();
+    claims.report();
     Ok(record(arguments, subject, host, plan, &place, interrupt)?.map(|()| place.path))
 }
 
@@ -108,7 +108,7 @@ fn plan(
     })
 }
 
-/// The one named, or the quietest on which nobody measures; not the only one, unasked.
+/// The one named, or the quietest on which no one measures; not the only one, unasked.
 fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) -> Result<CpuId, Failure> {
     check_others(arguments, host, "the one that the twins run on")?;
     match arguments.cpu {

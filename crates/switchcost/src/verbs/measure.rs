@@ -32,14 +32,14 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let interrupt = Interrupt::watch()?;
     let path = record(arguments, selection::preset(arguments), &interrupt)?;
     // One screen says itself where the record is.
-    if arguments.depth.details || arguments.form.is_elsewhere() {
+    if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(&path)?;
     if let Some((record, sharing)) = loaded.core_sharing().filter(|_| !arguments.redaction.redact) {
         core_sharing::keep(record, sharing);
     }
-    let exit = show_loaded(&loaded, &path, &arguments.form, arguments.depth, output)?;
+    let exit = show_loaded(&loaded, &path, &arguments.form, arguments.verbosity, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }
 
@@ -65,7 +65,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let redaction = arguments.redaction;
     let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters, redaction };
-    run.measure(&place, interrupt, || claims.tell())?;
+    run.measure(&place, interrupt, || claims.report())?;
     drop((noise, claims));
     Ok(place.path)
 }

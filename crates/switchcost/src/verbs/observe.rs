@@ -117,7 +117,7 @@ fn command(arguments: &ObserveArguments) -> Command {
     Command::new(arguments.command.clone(), arguments.live).shown_as(shown)
 }
 
-/// What is said as it begins: whom, and for how long.
+/// What is printed as it begins: the target, and for how long.
 fn announcement(arguments: &ObserveArguments, whom: &Whom) -> String {
     let usual = whom.usual_duration().filter(|_| !(arguments.live || arguments.listen.is_some()));
     let end = match (whom, arguments.duration.or(usual)) {
@@ -163,11 +163,11 @@ fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure
 }
 
 fn show(arguments: &ObserveArguments, path: &Path, output: Output, stacks: StackFiles) -> Result<Exit, Failure> {
-    if arguments.depth.details || arguments.form.is_elsewhere() {
+    if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(path)?.by(arguments.rows.by);
-    let exit = show_loaded(&loaded, path, &arguments.form, arguments.depth, output)?;
+    let exit = show_loaded(&loaded, path, &arguments.form, arguments.verbosity, output)?;
     stacks.write(&loaded)?;
     Ok(exit)
 }

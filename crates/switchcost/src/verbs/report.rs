@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ::report::{Format, Style, html};
 
-use crate::cli::{Depth, Form, ReportArguments};
+use crate::cli::{OutputArguments, ReportArguments, Verbosity};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
@@ -42,19 +42,19 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
 }
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
-pub(crate) fn show(path: &Path, form: &Form, depth: Depth, output: Output) -> Result<Exit, Failure> {
-    show_loaded(&Loaded::read(path)?, path, form, depth, output)
+pub(crate) fn show(path: &Path, form: &OutputArguments, verbosity: Verbosity, output: Output) -> Result<Exit, Failure> {
+    show_loaded(&Loaded::read(path)?, path, form, verbosity, output)
 }
 
 /// The same of a record that is read.
 pub(super) fn show_loaded(
     loaded: &Loaded,
     path: &Path,
-    form: &Form,
-    depth: Depth,
+    form: &OutputArguments,
+    verbosity: Verbosity,
     output: Output,
 ) -> Result<Exit, Failure> {
-    let text = text(loaded, path, form.format, output.style(depth));
+    let text = text(loaded, path, form.format, output.style(verbosity));
     output.write(&text)?;
     Ok(loaded.exit())
 }
@@ -82,9 +82,9 @@ fn print(paths: &[PathBuf], arguments: &ReportArguments) -> Result<Exit, Failure
     }
     let output = claim(paths, form.out.as_deref())?;
     if let [path] = paths {
-        return show_loaded(&Loaded::read(path)?.by(by), path, form, arguments.depth, output);
+        return show_loaded(&Loaded::read(path)?.by(by), path, form, arguments.verbosity, output);
     }
-    let style = output.style(arguments.depth);
+    let style = output.style(arguments.verbosity);
     let mut text = String::new();
     let mut exit = Exit::Success;
     for path in paths {

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let papers: Vec<Paper> = Paper::iter().filter(|paper| is_wanted(&arguments.papers, *paper)).collect();
     if arguments.claims {
         let output = Output::claim(None)?;
-        let style = output.style(arguments.depth);
+        let style = output.style(arguments.verbosity);
         output.write(&render_claims(&papers, arguments.format, style))?;
         return Ok(Exit::Success);
     }
@@ -99,9 +99,9 @@ fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArg
         .collect();
     site::write(&reproductions, folder, arguments.figures)?;
     let output = Output::claim(None)?;
-    let style = output.style(arguments.depth);
+    let style = output.style(arguments.verbosity);
     output.write(&render(&reproductions, arguments.format, style))?;
     say!("site: {}", folder.index().display());
     let is_missing = done.iter().any(|done| done.commands.iter().any(|command| command.missing.is_some()));
-    Ok(if is_missing { Exit::Reservations } else { Exit::Success })
+    Ok(if is_missing { Exit::Partial } else { Exit::Success })
 }

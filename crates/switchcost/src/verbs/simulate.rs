@@ -83,12 +83,12 @@ fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> 
     let Some((record, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     };
-    let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
+    let shown = report::show(&record, &arguments.form, arguments.verbosity, output)?;
     Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Record }))
 }
 
 /// What is to be known of all numbers from a trace; where a table has no room for it.
-fn tell_notes(header: &TraceHeader) {
+fn print_notes(header: &TraceHeader) {
     header.notes.iter().for_each(|note| say!("{note}"));
 }
 
@@ -166,12 +166,12 @@ pub(crate) fn live(
     // What was simulated before a failure is whole, and is kept with what ended it.
     let record = if run.is_empty() { None } else { Some(run.finish(incomplete)) };
     let ended = outcome?;
-    ended.tell(is_redacted);
+    ended.report(is_redacted);
     kept?;
     let Some(record) = record.transpose()? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));
     };
-    let shown = report::show(&record, &arguments.form, arguments.depth, output)?;
+    let shown = report::show(&record, &arguments.form, arguments.verbosity, output)?;
     let ended = ended.exit(&interrupt);
     Ok(if ended == Exit::Success { shown } else { ended })
 }

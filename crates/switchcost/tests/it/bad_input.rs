@@ -142,7 +142,7 @@ fn what_is_no_record_is_refused_with_what_was_found() {
 }
 
 #[test]
-fn a_record_that_cannot_be_opened_is_told_by_its_kind() {
+fn a_record_that_cannot_be_opened_is_recognized_by_its_kind() {
     let place = Place::new();
     let measured = format!("{}/../record/tests/samples/measure-1.jsonl", env!("CARGO_MANIFEST_DIR"));
     let none = "(No such file or directory (os error 2)), need a file written by switchcost";
@@ -233,7 +233,7 @@ fn a_run_without_a_home_is_kept_in_a_temporary_folder_and_no_home_is_made() {
 #[test]
 fn a_loopback_device_that_is_down_is_named() {
     let place = Place::new();
-    // A network of its own, whose loopback device nobody has brought up.
+    // A network of its own, whose loopback device is down.
     let mut command = std::process::Command::new("unshare");
     command.args([
         "--net",
@@ -256,7 +256,7 @@ fn a_loopback_device_that_is_down_is_named() {
 }
 
 #[test]
-fn a_design_that_is_no_utf8_is_told_where_and_how_it_becomes_some() {
+fn a_design_that_is_no_utf8_is_reported_where_and_how_it_becomes_some() {
     let place = Place::new();
     let design = place.path("latin1.toml");
     std::fs::write(&design, b"name = \"caf\xe9\"\n").expect("a file");

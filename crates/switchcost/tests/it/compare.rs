@@ -121,7 +121,7 @@ fn observed(place: &Place, folder: &str, times: u32) -> PathBuf {
 }
 
 #[test]
-fn an_observed_program_that_switches_more_is_told_and_one_record_gives_no_verdict() {
+fn an_observed_program_that_switches_more_is_reported_and_one_record_gives_no_verdict() {
     let place = Place::new();
     let (few, many) = (observed(&place, "few", 5), observed(&place, "many", 100));
     let json = |base: &Path, new: &Path| {

@@ -16,7 +16,7 @@ fn inject(place: &Place, arguments: &[&str]) -> Ran {
     place.run(&[&["inject", "--footprint", "0", "--only-cpu"][..], arguments].concat())
 }
 
-/// None where the rights are not there, which is told.
+/// None where the rights are not there, which is reported.
 fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
     let ran = inject(place, arguments);
     let lacks = ["sched_setscheduler", "PID namespace"].iter().any(|what| ran.stderr.contains(what));
@@ -27,7 +27,7 @@ fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
 }
 
 #[test]
-fn what_a_preemption_costs_is_told_recorded_and_told_again() {
+fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     let place = Place::new();
     let record = place.path("run-injection.jsonl");
     let arguments = ["--budget", "5s", "--record", text(&record), "--check-output", "--", "sh", "-c", BUSY];
@@ -88,9 +88,9 @@ fn is_gone_soon(words: &[&str]) -> bool {
 
 /// Of the program, of both copies, stopped or not, of what they have started, and of the real-time task.
 #[test]
-fn a_kill_at_any_moment_leaves_nobody() {
+fn a_kill_at_any_moment_leaves_no_one() {
     let place = Place::new();
-    // In the arguments of the copies and of their children, and nobody else's.
+    // In the arguments of the copies and of their children, and of no others.
     let word = format!("twin-of-test-{}", std::process::id());
     let busy = format!("sh -c '{BUSY}' {word} & wait; {BUSY}");
     let Some(_) = injected(&place, &["--budget", "2s", "--", "sh", "-c", &busy, &word]) else { return };
@@ -123,9 +123,9 @@ fn the_only_cpu_is_not_taken_unasked() {
     command.args(["-c", cpu, program, "inject", "--record", text(&place.path("r.jsonl")), "--", "sh", "-c", BUSY]);
     let out = command.output().expect("taskset");
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    let told =
+    let reported =
         format!("found CPU {cpu} alone, need two or more, since all else waits for the one that the twins run on");
-    assert!(said.contains(&told), "{said}");
+    assert!(said.contains(&reported), "{said}");
     assert!(!Path::new(&place.path("r.jsonl")).exists());
 }
 
@@ -160,7 +160,7 @@ impl Drop for Server {
     }
 }
 
-/// None where the rights are not there, or the kernel counts no calls, which is told.
+/// None where the rights are not there, or the kernel counts no calls, which is reported.
 fn served(place: &Place, arguments: &[&str]) -> Option<Ran> {
     let ran = injected(place, arguments)?;
     let lacks = ["tracepoints of system calls", "right to count calls"].iter().any(|what| ran.stderr.contains(what));

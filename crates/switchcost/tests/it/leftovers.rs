@@ -24,7 +24,7 @@ fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// The program with the usual answer to every signal, whatever whoever runs the tests ignores.
+/// The program with the usual answer to every signal, even if the test runner ignores it.
 fn started(place: &Place, words: &[&str]) -> Command {
     place.command_with_signals(&["--default-signal"], words)
 }
@@ -79,7 +79,7 @@ fn nothing_is_left(place: &Place, room: &Path) {
 fn a_page_that_is_not_finished_leaves_nothing_beside_it() {
     for signal in ENDINGS {
         let place = Place::new();
-        // A record that nobody writes: the program waits for it, with the place for its page claimed.
+        // A record without a writer: the program waits for it, with the place for its page claimed.
         let (record, page) = (place.path("record.jsonl"), place.path("page.html"));
         mkfifoat(CWD, &record, Mode::RWXU).expect("a fifo");
         fs::write(&page, "before").expect("written");

@@ -67,7 +67,7 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
     }
 }
 
-/// Of a terminal that closes the shell tells its jobs, and the kernel tells them again.
+/// When a terminal closes, both the shell and the kernel send SIGHUP to its jobs.
 #[test]
 fn a_terminal_that_closes_may_say_so_twice() {
     let place = Place::new();

@@ -242,7 +242,7 @@ fn a_folder_of_threads_is_one_trace_and_of_one_cpu_another() {
 }
 
 #[test]
-fn what_one_text_cannot_tell_is_said() {
+fn what_one_text_cannot_show_is_said() {
     let place = Place::new();
     let (walks, din) = (place.path("walks.sct"), place.path("walks.din"));
     let two = ["trace", "walks", "--size", "4KiB", "--access", "read", "--turns", "2", "-o", text(&walks)];

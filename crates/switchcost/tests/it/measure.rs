@@ -171,8 +171,8 @@ fn every_mechanism_is_measured_or_says_why_not() {
     }
 }
 
-/// 512 KiB fit the second level of most machines once and not twice: whoever takes turns loses them to the other, and whoever has a
-/// core of his own keeps them there. Which loses more is up to the machine, and must follow from the numbers that are shown.
+/// 512 KiB fit the second level of most machines once and not twice: tasks that take turns lose them to each other, and one that has a core
+/// of his own keeps them there. Which loses more is up to the machine, and must follow from the numbers that are shown.
 #[test]
 fn a_cache_is_shared_in_turn_and_at_once() {
     let place = Place::new();
@@ -195,8 +195,8 @@ fn a_cache_is_shared_in_turn_and_at_once() {
     for one in found {
         let difference = &one["in_turn_less_at_once_ns"];
         let end = |which: &str| difference[which].as_f64().unwrap_or(f64::NAN);
-        let told = (end("low") > 0.0, end("high") < 0.0);
-        let expected = match (difference.is_null(), told) {
+        let reported = (end("low") > 0.0, end("high") < 0.0);
+        let expected = match (difference.is_null(), reported) {
             (false, (true, _)) => "in-turn",
             (false, (_, true)) => "at-once",
             _ => "not-told",

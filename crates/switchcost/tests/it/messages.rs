@@ -1,4 +1,4 @@
-//! What the program says on stderr: nothing is lost where nobody can read it, and no name in it commands a terminal.
+//! What the program says on stderr: nothing is lost where it cannot be read, and no name in it commands a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -46,7 +46,7 @@ fn a_limit_that_bites_is_named() {
         crate::common::ran(command.env("XDG_STATE_HOME", place.folder()).output().expect("a shell"))
     };
     let walks = |turns| ["trace", "walks", "--size", "1MiB", "--turns", turns, "-o", text(&made)];
-    for (limit, words, code, told) in [
+    for (limit, words, code, reported) in [
         ("-v 100000", &walks("10")[..], 1, "with the address space limited to 100000 KiB (ulimit -v), need more"),
         ("-d 60000", &walks("10"), 1, "with memory for data limited to 60000 KiB (ulimit -d), need more"),
         ("-s 128", &["man"], 1, "found a stack of 128 KiB"),
@@ -58,7 +58,7 @@ fn a_limit_that_bites_is_named() {
         let is_code = ran.code == code || words[0] == "doctor";
         assert!(is_code, "{limit} {words:?}: {} {}", ran.code, ran.stderr);
         assert!(
-            [&ran.stdout, &ran.stderr].iter().any(|said| said.contains(told)),
+            [&ran.stdout, &ran.stderr].iter().any(|said| said.contains(reported)),
             "{limit}: {} {}",
             ran.stdout,
             ran.stderr
@@ -85,9 +85,9 @@ fn a_proc_in_which_processes_have_other_numbers_is_refused() {
             .args(words)
             .env("XDG_STATE_HOME", place.folder());
         let ran = ran(command.output().expect("unshare is part of util-linux"));
-        let is_told =
+        let is_reported =
             ran.stderr.contains("found a /proc of another PID namespace") && ran.stderr.contains("--mount-proc");
-        assert!(ran.code == 1 && is_told, "{words:?}: {} {}", ran.code, ran.stderr);
+        assert!(ran.code == 1 && is_reported, "{words:?}: {} {}", ran.code, ran.stderr);
     }
 }
 
@@ -239,7 +239,7 @@ fn names_command_no_terminal_and_forge_no_line() {
 }
 
 #[test]
-fn an_escaped_name_is_still_told() {
+fn an_escaped_name_is_still_reported() {
     let place = Place::new();
     let path = place.path("a\u{1b}b\n.jsonl");
     let ran = place.run(&["report", text(&path)]);

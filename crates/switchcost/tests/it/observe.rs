@@ -47,7 +47,7 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
 }
 
 #[test]
-fn causes_and_counts_of_a_command_are_told() {
+fn causes_and_counts_of_a_command_are_reported() {
     let place = Place::new();
     let Some(json) = found(&place, &["sh", "-c", SLEEPER]) else { return };
     let causes = json["causes"].as_array().expect("causes");
@@ -64,7 +64,7 @@ fn causes_and_counts_of_a_command_are_told() {
 }
 
 #[test]
-fn a_process_of_a_container_is_told_by_both_its_numbers() {
+fn a_process_of_a_container_is_reported_with_both_its_numbers() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
     let container = ["unshare", "--pid", "--fork", "--kill-child"];
@@ -125,7 +125,7 @@ fn names_of_anybody_command_no_terminal() {
 }
 
 #[test]
-fn without_bpf_switches_are_counted_and_the_reason_is_told() {
+fn without_bpf_switches_are_counted_and_the_reason_is_reported() {
     let place = Place::new();
     let ran = observe(&place, &["--no-bpf", "--", "sh", "-c", SLEEPER]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -151,9 +151,9 @@ fn a_short_command_is_held_until_observation_has_begun() {
 }
 
 #[test]
-fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_told() {
+fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_reported() {
     let place = Place::new();
-    // Which anybody can reach, as a program that anybody may execute with root's rights.
+    // Which any user can reach, as a program that any user may execute with root's rights.
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let mode = |path: &std::path::Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
@@ -219,9 +219,9 @@ fn the_number_of_a_thread_is_refused_with_that_of_its_process() {
 }
 
 #[test]
-fn what_a_command_leaves_running_is_told() {
+fn what_a_command_leaves_running_is_reported() {
     let place = Place::new();
-    // A daemon: its own session, and nobody waits for it.
+    // A daemon: its own session, and nothing waits for it.
     let script = "setsid sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done' > /dev/null 2>&1 &";
     let ran = observe(&place, &["--", "sh", "-c", script]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -266,7 +266,7 @@ fn a_command_that_outlasts_the_time_is_asked_to_end() {
 }
 
 #[test]
-fn who_cannot_be_observed_is_told() {
+fn who_cannot_be_observed_is_reported() {
     let place = Place::new();
     for (arguments, code, words) in [
         (&["-p", "4194305"][..], 2, "found no process 4194305"),
@@ -283,7 +283,7 @@ fn who_cannot_be_observed_is_told() {
         assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
     }
-    // Nothing is left of a run that observed nobody.
+    // Nothing is left of a run that observed nothing.
     let records = std::fs::read_dir(place.path("switchcost/runs")).map(|entries| entries.count()).unwrap_or(0);
     assert_eq!(records, 0);
 }
@@ -360,7 +360,7 @@ fn a_command_that_fails_ends_every_verb_that_runs_one_with_its_own_code() {
 #[test]
 fn arguments_and_host_name_are_left_out_of_every_record_where_that_is_asked_for() {
     let place = Place::new();
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("the kernel tells it");
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("the kernel reports it");
     let host = host.trim();
     let at = |name: &str| text(&place.path(name)).to_owned();
     let secret = "password-in-an-argument";
@@ -381,14 +381,14 @@ fn arguments_and_host_name_are_left_out_of_every_record_where_that_is_asked_for(
     });
     std::fs::copy(&trace, &named).expect("room");
     let again = place.run(&["simulate", &named, "--redact", "--design", "mogul-1a", "--record", &at("a.parquet")]);
-    let mut told: Vec<String> = runs.into_iter().chain([again]).flat_map(|ran| [ran.stdout, ran.stderr]).collect();
-    told.push(place.run(&["trace", "info", &trace]).stdout);
+    let mut reported: Vec<String> = runs.into_iter().chain([again]).flat_map(|ran| [ran.stdout, ran.stderr]).collect();
+    reported.push(place.run(&["trace", "info", &trace]).stdout);
     for record in ["m.jsonl", "o.json", "s.parquet", "a.parquet"] {
-        told.push(place.run(&["report", "--details", &at(record)]).stdout);
+        reported.push(place.run(&["report", "--details", &at(record)]).stdout);
         // The parts of a Parquet file that are packed hold numbers.
-        told.push(String::from_utf8_lossy(&std::fs::read(place.path(record)).expect("a record")).into_owned());
+        reported.push(String::from_utf8_lossy(&std::fs::read(place.path(record)).expect("a record")).into_owned());
     }
-    for text in told {
+    for text in reported {
         let text = text.replace("\n    ", " ");
         assert!(!text.contains(secret), "{text}");
         let is_a_word = |(at, _): (usize, &str)| {
@@ -412,7 +412,7 @@ fn empty_records_of_dead_runs_are_passed_over_and_swept() {
         entries.filter(|path| text(path).ends_with("-observation.json")).collect()
     };
     let [record] = &records()[..] else { panic!("{:?}", records()) };
-    assert_eq!(mode(record), 0o600, "a command line is nobody else's business");
+    assert_eq!(mode(record), 0o600, "a command line may hold secrets");
     // No process has this number.
     let dead = folder.join("2999-01-01T00-00-00-4194305-observation.json");
     std::fs::write(&dead, "").expect("it can be written");
@@ -451,7 +451,7 @@ fn metrics_are_served_while_a_command_runs() {
 }
 
 #[test]
-fn the_cost_of_a_request_is_told() {
+fn the_cost_of_a_request_is_reported() {
     let place = Place::new();
     let counter = text(&place.path("served")).to_owned();
     let script = format!("for i in 1 2 3 4 5; do sleep 0.01; echo $i > {counter}; done");
@@ -481,7 +481,7 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     );
     let mut on_terminal = std::process::Command::new("script");
     on_terminal.args(["-qec", &command, "/dev/null"]).env("XDG_STATE_HOME", place.folder()).env("TERM", "xterm");
-    // A keyboard on which nobody types, and which does not end.
+    // A keyboard without input, and without an end.
     let mut keyboard = std::process::Command::new("sleep").arg("60").stdout(Stdio::piped()).spawn().expect("it starts");
     let keys = keyboard.stdout.take().expect("piped");
     let output = on_terminal.stdin(keys).output().expect("script is on every Debian");
@@ -641,7 +641,7 @@ fn stacks_need_an_observation_with_causes() {
 }
 
 #[test]
-fn without_bpf_the_kernels_records_tell_a_short_command_exactly() {
+fn without_bpf_the_kernels_records_show_a_short_command_exactly() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
     let json =

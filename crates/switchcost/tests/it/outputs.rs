@@ -58,7 +58,7 @@ fn records_in_the_usual_place_are_for_their_owner_alone() {
     assert_eq!([&measured, &simulated].map(|path| mode(path)), [0o644; 2], "as the umask has it where it is named");
 }
 
-/// Every verb that writes a result where it is told to, with all but that place.
+/// Every verb that writes a result to a named place, with all but that place.
 fn writers(place: &Place) -> Vec<Vec<String>> {
     place.measure(&["--mechanism", "fiber"]);
     let (record, trace) = (place.record(), walks(place));
@@ -183,14 +183,14 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
     symlink(&target, &link).expect("a link");
     chown(&trap, Some(65_534), None).expect("root may");
     std::os::unix::fs::lchown(&link, Some(65_534), None).expect("root may");
-    // Somebody who would read all that comes; opened for both, it is waited for by nobody.
+    // A reader of all that comes; opened for both, so that nothing waits for it.
     let ends = [&trap, &own].map(|fifo| File::options().read(true).write(true).open(fifo).expect("a FIFO"));
     for (name, code) in [(&trap, 1), (&link, 1), (&own, 0)] {
         let ran = place.run(&["simulate", "--design", "list", "--out", text(name)]);
         assert_eq!(ran.code, code, "{}: {}", name.display(), ran.stderr);
-        let is_told =
+        let is_reported =
             ran.stderr.contains("it belongs to another user and is in a folder in which everybody may put things");
-        assert_eq!(is_told, code == 1, "{}", ran.stderr);
+        assert_eq!(is_reported, code == 1, "{}", ran.stderr);
     }
     let unread = ends.map(|end| rustix::io::ioctl_fionread(&end).expect("a FIFO"));
     assert!(unread[0] == 0 && unread[1] > 0, "{unread:?}");

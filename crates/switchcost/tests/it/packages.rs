@@ -1,4 +1,4 @@
-//! The wheels, of the program under test, as somebody installs them; `make packages-test` tries the others, and what is shipped.
+//! The wheels, of the program under test, as users install them; `make packages-test` tries the others, and what is shipped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -68,15 +68,15 @@ fn check_quickly(papers: &[&str], first: &str) {
     // 3: programs of the workloads, Valgrind or perf are not there, and each paper says which.
     assert!(code == 0 || code == 3, "{code}: {why}");
     assert!(printed.starts_with(first), "{printed}");
-    let mut told = 0;
+    let mut reported = 0;
     for paper in papers {
         let json = fs::read(site.join(format!("{paper}.json"))).expect("a file");
         let json = conformity::read(json);
         for exhibit in json["papers"][0]["exhibits"].as_array().expect("exhibits") {
             for claim in exhibit["claims"].as_array().expect("claims") {
-                let is_told = claim["verdict"] != "not-told";
-                assert_eq!(is_told, claim["missing"].is_null(), "{paper}: {claim}");
-                told += u32::from(is_told);
+                let is_reported = claim["verdict"] != "not-told";
+                assert_eq!(is_reported, claim["missing"].is_null(), "{paper}: {claim}");
+                reported += u32::from(is_reported);
             }
         }
         for command in json["papers"][0]["commands"].as_array().expect("commands") {
@@ -85,8 +85,8 @@ fn check_quickly(papers: &[&str], first: &str) {
             }
         }
     }
-    // What is simulated is told on any machine.
-    assert!(told >= 10, "{told} claims are told: {printed}");
+    // What is simulated is decided on any machine.
+    assert!(reported >= 10, "{reported} claims are reported: {printed}");
     check_michigan(&place, &site);
 }
 
@@ -116,7 +116,7 @@ fn check_michigan(place: &Place, site: &Path) {
 }
 
 #[test]
-fn a_step_that_fails_is_missing_and_the_rest_is_told() {
+fn a_step_that_fails_is_missing_and_the_rest_is_reported() {
     let place = Place::new();
     let site = place.path("site");
     let records = site.join("records");
@@ -156,7 +156,7 @@ fn a_stopped_run_keeps_what_it_has_and_goes_on_later() {
         assert!(child.try_wait().expect("ours").is_none(), "ended before it measured");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // As a service manager would: to the program alone, which tells its step.
+    // As a service manager would: to the program alone, which passes it to its step.
     kill_process(Pid::from_child(&child), Signal::TERM).expect("it is ours");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     let kept = fs::read_to_string(&record).expect("the samples are there");

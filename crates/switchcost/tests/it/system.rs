@@ -60,7 +60,7 @@ fn without_qemu_the_package_is_named() {
 }
 
 #[test]
-fn what_the_guest_says_is_told() {
+fn what_the_guest_says_is_reported() {
     let ran = on_stage("echo 'error a kernel without BTF'", &["/bin/true"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
@@ -100,7 +100,7 @@ fn a_guest_that_says_nothing_may_have_too_little_memory() {
 }
 
 #[test]
-fn a_qemu_that_refuses_the_plugin_is_told_from_a_guest_that_fails() {
+fn a_qemu_that_refuses_the_plugin_is_distinguished_from_a_guest_that_fails() {
     let why = "plugin requires API version 1, but this QEMU supports only a minimum version of 2";
     let ran =
         on_stage(&format!("echo 'qemu: Could not load plugin /q/switchcost-1.so: {why}' >&2; exit 1"), &["/bin/true"]);
@@ -273,7 +273,7 @@ fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
     let [all, own] = [&with_kernel, &alone].map(|found| trace(found, "instructions"));
     assert!(own > 100_000 && all > own + 300 * 1000, "{own} of {all} instructions are the programs' own");
     let (design, of_programs) = (&with_kernel["designs"][0], &alone["designs"][0]);
-    let cycles = |lost: &Value| -> u64 { lost.as_object().expect("by whom").values().map(count).sum() };
+    let cycles = |lost: &Value| -> u64 { lost.as_object().expect("by evictor").values().map(count).sum() };
     assert!(cycles(&design["lost_to"]["kernel"]) > 0, "{}", design["lost_to"]);
     assert_eq!(cycles(&of_programs["lost_to"]["kernel"]), 0, "{}", of_programs["lost_to"]);
 }
@@ -340,7 +340,7 @@ fn walks_in_a_guest_are_of_tasks_that_hand_on_a_token() {
         assert_eq!(ran.code, 2, "{}", ran.stderr);
         ran.stderr
     };
-    for (options, told) in [
+    for (options, reported) in [
         (
             &["--system", "--mechanism", "preempt"][..],
             "found --mechanism preempt, need one by which tasks hand on a token",
@@ -351,7 +351,7 @@ fn walks_in_a_guest_are_of_tasks_that_hand_on_a_token() {
         (&["--system", "--append", "pti=on", "--append", "pti=off"], "cannot be used multiple times"),
     ] {
         let why = refused(options);
-        assert!(why.contains(told), "{why}");
+        assert!(why.contains(reported), "{why}");
     }
     assert!(!output.exists());
 }
@@ -388,7 +388,7 @@ fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
                 .map(|call| count(&call["calls"]) + count(&call["with_switch"]))
                 .sum()
         };
-        // 40 turns of each of two, and what it takes to tell the other one and to begin and end the ring.
+        // 40 turns of each of two, and what it takes to notify the other one and to begin and end the ring.
         for call in ["read", "write"] {
             assert!((80..=86).contains(&calls(call)), "{name}: {} of {call}", calls(call));
         }

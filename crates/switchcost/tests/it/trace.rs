@@ -262,7 +262,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     let several = place.run(&["simulate", text(&cut), text(&place.path("whole.sct")), "--design", "mogul-1a"]);
     assert_eq!(several.code, 5, "{}", several.stderr);
     assert!(several.stdout.starts_with("Trial 1: Not all of the trace was simulated"), "{}", several.stdout);
-    // A part of it takes nobody's place, and can be had.
+    // A part of it replaces nothing, and is written.
     let good = place.path("good.txt");
     fs::write(&good, "whole").expect("room");
     let export = ["trace", "export", "--to", "din", text(&cut)];

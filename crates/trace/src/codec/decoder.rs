@@ -8,7 +8,7 @@ use super::sequence::{INDEX_BITS, SUCCESSORS, SequenceReader};
 use super::shapes::{Shape, ShapeReader};
 use super::varint::Numbers;
 use super::{limits, marks};
-use crate::shape::{Form, Unfold, unfold};
+use crate::shape::{ShapeReference, Unfold, unfold};
 use crate::{Block, Chunk, Placed, Reference, TaskId};
 
 /// What stands at the front of a chunk's body.
@@ -99,7 +99,7 @@ pub(crate) struct ChunkDecoder {
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],
     shapes: Vec<Shape>,
-    forms: Vec<Form>,
+    forms: Vec<ShapeReference>,
     unfolds: Vec<Unfold>,
     slots: Vec<Slot>,
     predictors: Vec<[u32; SUCCESSORS]>,

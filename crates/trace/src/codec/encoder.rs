@@ -6,7 +6,7 @@ use super::known::{Cold, Hot, Known, Totals, more_rows};
 use super::open::Open;
 use super::residuals::Waiting;
 use super::take::{self, OwnWords, Ran, ReadWords};
-use crate::shape::{self, Form, Place, UnfitShape};
+use crate::shape::{self, AddressKind, ShapeReference, UnfitShape};
 use crate::{Block, BlockRun, Placed, Reference, UnfitBlock};
 
 /// A part of a chunk that goes into one record.
@@ -38,7 +38,7 @@ pub(crate) struct ChunkEncoder {
     same_hash: Vec<u32>,
     /// The shapes of a piece, block by block.
     ids: Vec<u32>,
-    forms: Vec<Form>,
+    forms: Vec<ShapeReference>,
     /// Some blocks of it, as they ran.
     words: Vec<u64>,
 }
@@ -106,9 +106,9 @@ impl ChunkEncoder {
             rest = later;
             let mut forms = std::mem::take(&mut self.forms);
             forms.clear();
-            forms.extend(references.iter().map(|reference| Form {
+            forms.extend(references.iter().map(|reference| ShapeReference {
                 reference: Reference(reference.0 & !super::addresses::ADDRESS_MASK),
-                place: Place::Explicit,
+                place: AddressKind::Explicit,
             }));
             let id = self.define(slice::from_ref(block), &forms).map_err(|why| unfit(place, block, references, why));
             self.forms = forms;
@@ -118,7 +118,7 @@ impl ChunkEncoder {
     }
 
     /// The id of a shape, whether or not it is known. It holds until [`Self::encode`] is called.
-    pub(crate) fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<u32, UnfitShape> {
+    pub(crate) fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, UnfitShape> {
         let hash = hash_of(blocks, forms);
         let first = self.by_hash.get(&hash).copied().unwrap_or(NO_ID);
         let mut id = first;
@@ -140,7 +140,7 @@ impl ChunkEncoder {
         Ok(id)
     }
 
-    fn learn(&mut self, blocks: &[Block], forms: &[Form]) {
+    fn learn(&mut self, blocks: &[Block], forms: &[ShapeReference]) {
         let known = &mut self.known;
         let (explicit, totals) = (shape::explicit(forms), Totals::of(blocks));
         known.hot.push(Hot::new(totals, explicit));
@@ -209,7 +209,7 @@ fn unfit(place: usize, block: &Block, references: &[Reference], why: UnfitShape)
     }
 }
 
-fn hash_of(blocks: &[Block], forms: &[Form]) -> u64 {
+fn hash_of(blocks: &[Block], forms: &[ShapeReference]) -> u64 {
     /// 2 to the 64 over the golden ratio, odd: Knuth's multiplicative hash.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
@@ -224,9 +224,9 @@ fn hash_of(blocks: &[Block], forms: &[Form]) -> u64 {
     });
     forms.iter().fold(of_blocks, |hash, form| {
         let place = match form.place {
-            Place::Explicit => 0,
-            Place::Fixed(address) => address << 2 | 1,
-            Place::Relative { base, offset } => offset << 18 | u64::from(base) << 2 | 2,
+            AddressKind::Explicit => 0,
+            AddressKind::Fixed(address) => address << 2 | 1,
+            AddressKind::Relative { base, offset } => offset << 18 | u64::from(base) << 2 | 2,
         };
         mix(hash, form.reference.0 >> 48 | place << 16)
     })

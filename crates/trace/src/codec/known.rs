@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::addresses::{LANES, Row};
 use super::sequence::SUCCESSORS;
 use crate::Block;
-use crate::shape::Form;
+use crate::shape::ShapeReference;
 
 /// How much ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,11 @@ pub(super) struct Cold {
 
 impl Cold {
     /// Its own of all blocks and forms.
-    pub(super) fn parts<'a>(&self, blocks: &'a [Block], forms: &'a [Form]) -> (&'a [Block], &'a [Form]) {
+    pub(super) fn parts<'a>(
+        &self,
+        blocks: &'a [Block],
+        forms: &'a [ShapeReference],
+    ) -> (&'a [Block], &'a [ShapeReference]) {
         let Cold { first_block, blocks: count, first_form, references, .. } = *self;
         (&blocks[first_block as usize..][..count as usize], &forms[first_form as usize..][..references as usize])
     }
@@ -151,7 +155,7 @@ pub(super) struct Known {
     pub(super) cold: Vec<Cold>,
     pub(super) rows: Vec<Row>,
     pub(super) blocks: Vec<Block>,
-    pub(super) forms: Vec<Form>,
+    pub(super) forms: Vec<ShapeReference>,
     /// The most that any shape has of each.
     pub(super) largest: Totals,
     /// The number of the open chunk. Never 0 once there was one, so that no shape seems to belong to it.
@@ -159,7 +163,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn parts_of(&self, id: usize) -> (&[Block], &[Form]) {
+    pub(super) fn parts_of(&self, id: usize) -> (&[Block], &[ShapeReference]) {
         self.cold[id].parts(&self.blocks, &self.forms)
     }
 

@@ -3,7 +3,7 @@
 use super::BadBody;
 use super::addresses::ADDRESS_MASK;
 use super::varint::{Numbers, put, unzigzag, zigzag};
-use crate::shape::{self, Form, Place};
+use crate::shape::{self, AddressKind, ShapeReference};
 use crate::{Block, BlockFlags, Reference};
 
 /// No shape: what nothing has run behind yet.
@@ -25,7 +25,7 @@ pub(super) struct ShapeColumns<'a> {
 
 impl ShapeColumns<'_> {
     /// Appends a shape; `expected` is the end of the block before.
-    pub(super) fn put(&mut self, expected: u64, blocks: &[Block], forms: &[Form]) {
+    pub(super) fn put(&mut self, expected: u64, blocks: &[Block], forms: &[ShapeReference]) {
         let (mut end, mut continues, mut first) = (expected, 0, 0);
         for block in blocks {
             put(self.addresses, zigzag(block.address.wrapping_sub(end) as i64));
@@ -41,19 +41,19 @@ impl ShapeColumns<'_> {
     }
 
     /// The references of a block, numbered from `first` on.
-    fn references(&mut self, block: &Block, first: usize, forms: &[Form]) {
+    fn references(&mut self, block: &Block, first: usize, forms: &[ShapeReference]) {
         let mut before = 0;
         for (number, form) in (first..).zip(forms) {
             let reference = form.reference;
             put(self.references, (reference.through() - before).into());
             let kind = u64::from(reference.code()) | if reference.is_store() { STORE } else { 0 };
             match form.place {
-                Place::Explicit => put(self.references, kind),
-                Place::Fixed(address) => {
+                AddressKind::Explicit => put(self.references, kind),
+                AddressKind::Fixed(address) => {
                     put(self.references, kind | FIXED);
                     put(self.references, signed(address.wrapping_sub(block.address)));
                 }
-                Place::Relative { base, offset } => {
+                AddressKind::Relative { base, offset } => {
                     put(self.references, kind | RELATIVE);
                     put(self.references, number as u64 - u64::from(base));
                     put(self.references, signed(offset));
@@ -77,11 +77,11 @@ pub(super) fn end_of(block: &Block) -> u64 {
 /// A shape: where in other tables its blocks and references are.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
-    /// Place of its first block among all.
+    /// AddressKind of its first block among all.
     pub(super) first_block: u32,
-    /// Place of its first reference among the forms.
+    /// AddressKind of its first reference among the forms.
     pub(super) first_form: u32,
-    /// Place of its first explicit reference among the slots.
+    /// AddressKind of its first explicit reference among the slots.
     pub(super) first_slot: u32,
     pub(super) explicit: u16,
     pub(super) references: u16,
@@ -90,7 +90,7 @@ pub(super) struct Shape {
 }
 
 /// Fills in what follows from where each shape begins; gives how many references are explicit.
-fn complete(shapes: &mut [Shape], blocks: &[Block], forms: &[Form]) -> Result<usize, BadBody> {
+fn complete(shapes: &mut [Shape], blocks: &[Block], forms: &[ShapeReference]) -> Result<usize, BadBody> {
     let mut slots = 0;
     for number in 0..shapes.len() {
         let (block_end, form_end) = shapes
@@ -135,7 +135,7 @@ impl<'a> ShapeReader<'a> {
         form_count: usize,
         blocks: &mut Vec<Block>,
         shapes: &mut Vec<Shape>,
-        forms: &mut Vec<Form>,
+        forms: &mut Vec<ShapeReference>,
     ) -> Result<usize, BadBody> {
         blocks.clear();
         shapes.clear();
@@ -182,20 +182,23 @@ impl<'a> ShapeReader<'a> {
     }
 
     /// The references of a block, of whose shape there are `before` already.
-    fn references(&mut self, block: &Block, before: usize, forms: &mut Vec<Form>) -> Result<(), BadBody> {
+    fn references(&mut self, block: &Block, before: usize, forms: &mut Vec<ShapeReference>) -> Result<(), BadBody> {
         let mut through = 0;
         for number in (before as u64..).take(block.references.into()) {
             through += self.references.at_most(u64::from(Reference::LAST_OFFSET - through))? as u16;
             let kind = self.references.at_most(RELATIVE | 63)?;
             let place = if kind < FIXED {
-                Place::Explicit
+                AddressKind::Explicit
             } else if kind < RELATIVE {
-                Place::Fixed(block.address.wrapping_add_signed(self.difference()?) & ADDRESS_MASK)
+                AddressKind::Fixed(block.address.wrapping_add_signed(self.difference()?) & ADDRESS_MASK)
             } else {
                 let back = self.references.at_most(number)?;
-                Place::Relative { base: (number - back) as u16, offset: self.difference()? as u64 & ADDRESS_MASK }
+                AddressKind::Relative { base: (number - back) as u16, offset: self.difference()? as u64 & ADDRESS_MASK }
             };
-            forms.push(Form { reference: Reference::new(0, kind as u8 & 31, through, kind & STORE != 0), place });
+            forms.push(ShapeReference {
+                reference: Reference::new(0, kind as u8 & 31, through, kind & STORE != 0),
+                place,
+            });
         }
         Ok(())
     }

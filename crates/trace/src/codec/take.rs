@@ -9,7 +9,7 @@ use super::residuals::Waiting;
 use super::shapes::{ShapeColumns, end_of};
 use super::varint::put;
 use crate::Block;
-use crate::shape::Form;
+use crate::shape::ShapeReference;
 
 /// How words are read: they may lie in memory that another process writes.
 pub trait ReadWords {
@@ -249,7 +249,7 @@ fn mispredict(table: &mut Table, ran: usize, shape: u64) {
 /// A shape's first occurrence in the chunk.
 #[cold]
 #[inline(never)]
-fn enter(shape: &mut Cold, blocks: &[Block], forms: &[Form], table: &mut Table) {
+fn enter(shape: &mut Cold, blocks: &[Block], forms: &[ShapeReference], table: &mut Table) {
     shape.number = table.count;
     let (blocks, forms) = shape.parts(blocks, forms);
     let mut columns =

@@ -1,7 +1,6 @@
-//! The text of Valgrind's lackey. A block tells the length of its first instruction and of all together, but not of the
-//! others, so the others share what is left: evenly, but so that an instruction that touches data ends where its
-//! references say. Each reference follows its instruction. Switches are lost, and a read-modify-write is a load and a
-//! store.
+//! The text of Valgrind's lackey. A block has the length of its first instruction and of all together, but not of the others, so the others
+//! share what is left: evenly, but so that an instruction that touches data ends where its references say. Each reference follows its
+//! instruction. Switches are lost, and a read-modify-write is a load and a store.
 
 use std::io::{self, Write};
 

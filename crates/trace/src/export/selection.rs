@@ -39,7 +39,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Whose block it is; nobody's where nobody runs, as in a trace without marks.
+    /// The process of a block; none where no task runs, as in a trace without marks.
     fn running(&self) -> ProcessId {
         self.lives.running_task().map_or(ProcessId(0), |task| task.process)
     }

@@ -1,4 +1,4 @@
-//! Decoding on a thread of its own, a few chunks ahead of whoever uses them.
+//! Decoding on a thread of its own, a few chunks ahead of their user.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -12,8 +12,8 @@ use crate::Chunk;
 /// Chunks that wait at most: one to take while the next is decoded, and one for slack.
 const WAITING: usize = 2;
 
-/// How much nicer the decoder is than whoever uses its chunks. Where all CPUs simulate, it runs on the one that waits for another
-/// then, and not in the way of the one that is waited for: two designs on two CPUs take 6 % less.
+/// How much nicer the decoder is than the user of its chunks. Where all CPUs simulate, it runs on the one that waits for another then, and
+/// not in the way of the one that is waited for: two designs on two CPUs take 6 % less.
 const NICENESS: i32 = 10;
 
 type Outcome = Result<(Chunk, bool), ReadTraceError>;

@@ -1,4 +1,4 @@
-//! Closing and writing beside whoever fills the chunks, a few of them behind.
+//! Closing and writing beside the thread that fills the chunks, a few of them behind.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -114,7 +114,7 @@ impl<W: Write + Send + 'static> Behind<W> {
         self.shared.called.notify_one();
     }
 
-    /// Writes a chunk, where one waits and nobody else is writing. Returns whether it has.
+    /// Writes a chunk, if one waits and no other thread is writing. Returns whether it has.
     pub(super) fn write_one(&mut self) -> bool {
         self.shared.appender.try_lock().is_ok_and(|appender| self.shared.write_next(appender))
     }
@@ -136,7 +136,7 @@ impl<W: Write + Send + 'static> Behind<W> {
         match (failure, appender) {
             (Some(failure), _) => Err(failure),
             (None, Some(appender)) => appender.finish(),
-            (None, None) => unreachable!("nobody else ends the trace"),
+            (None, None) => unreachable!("nothing else ends the trace"),
         }
     }
 }

@@ -76,7 +76,7 @@ pub enum WriteTraceError {
 
 /// Why a trace could not be read on. Reads well behind "failed to read the trace: ".
 ///
-/// [`is_loss`](Self::is_loss) tells the ones behind which everything that was read before is whole and right.
+/// [`is_loss`](Self::is_loss) distinguishes those before which everything that was read is whole and right.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadTraceError {
     /// It is no trace.

@@ -58,7 +58,7 @@ pub struct Guest {
     pub kernel: String,
     /// The kernel's command line.
     pub command_line: String,
-    /// How long its scheduler was told to let a task run, where it was.
+    /// The slice set for its scheduler, if it was set.
     pub slice_ns: Option<u64>,
     /// Instructions in a second of its time.
     pub instructions_per_second: u64,

@@ -7,7 +7,7 @@ use super::behind::Behind;
 use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, ReadWords, limits};
-use crate::shape::{Form, UnfitShape};
+use crate::shape::{ShapeReference, UnfitShape};
 use crate::{Block, KernelSymbols, Mark, Placed};
 
 /// The number of a shape with one [`Recorder`].
@@ -41,7 +41,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
     }
 
     /// The number of a shape, the same for the same one. Its blocks run one after the other.
-    pub fn define(&mut self, blocks: &[Block], forms: &[Form]) -> Result<ShapeId, UnfitShape> {
+    pub fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<ShapeId, UnfitShape> {
         self.encoder.define(blocks, forms).map(ShapeId)
     }
 
@@ -100,7 +100,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
         Ok(())
     }
 
-    /// Writes a full chunk, where one waits that nobody is writing. Returns whether it has.
+    /// Writes a full chunk, if one waits that no thread is writing. Returns whether it has.
     pub fn write_one(&mut self) -> bool {
         self.behind.write_one()
     }

@@ -85,8 +85,8 @@ impl<'f> TraceFile<'f> {
         Ok(Some(ChunkPlace { number: number as u64, offset, first_instruction, first_block, running }))
     }
 
-    /// What is so at the start of the chunk that comes next, from the marks of those before it. The places of physical
-    /// pages are not in it: a source that tells them is read from the start.
+    /// What is so at the start of the chunk that comes next, from the marks of those before it. The places of physical pages are not in it:
+    /// a source that has them is read from the start.
     pub fn standing(&mut self) -> Result<Standing, ReadTraceError> {
         let mut lives = Vec::new();
         let mut marks = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, SIZES, TaskId};
 
-use super::{ImportError, Place};
+use super::{ImportError, Location};
 
 const LARGEST_REFERENCE: u64 = SIZES[SIZES.len() - 1] as u64;
 /// Dirty helpers of Valgrind touch up to some KiB; more is no reference.
@@ -49,7 +49,7 @@ impl Assembler {
         self.chunk.mark(mark);
     }
 
-    pub(super) fn instruction(&mut self, place: Place, address: u64, bytes: u64) -> Result<(), ImportError> {
+    pub(super) fn instruction(&mut self, place: Location, address: u64, bytes: u64) -> Result<(), ImportError> {
         let most = u64::from(u8::MAX);
         let length = u8::try_from(bytes).ok().filter(|&bytes| bytes > 0);
         let length = length.ok_or(ImportError::Size { place, bytes, most })?;
@@ -90,7 +90,7 @@ impl Assembler {
     }
 
     /// The open block takes no more references, so its last instruction is there once more for those that come.
-    fn repeat_instruction(&mut self, place: Place) -> Result<(), ImportError> {
+    fn repeat_instruction(&mut self, place: Location) -> Result<(), ImportError> {
         let block = self.open.as_ref().ok_or(ImportError::NoInstruction { place })?;
         if block.references == u16::MAX {
             let end = block.address.wrapping_add(block.bytes.into());
@@ -116,7 +116,7 @@ impl Assembler {
     /// Touches at least the byte that it names.
     pub(super) fn reference_of_unknown_size(
         &mut self,
-        place: Place,
+        place: Location,
         address: u64,
         is_store: bool,
     ) -> Result<(), ImportError> {
@@ -126,7 +126,7 @@ impl Assembler {
 
     pub(super) fn reference(
         &mut self,
-        place: Place,
+        place: Location,
         address: u64,
         bytes: u64,
         is_store: bool,
@@ -170,7 +170,7 @@ impl Assembler {
 }
 
 /// A trace keeps 48 bits of an address; another address than it was would be worse than none.
-fn check_address(place: Place, address: u64) -> Result<(), ImportError> {
+fn check_address(place: Location, address: u64) -> Result<(), ImportError> {
     let kept = ((address << 16) as i64 >> 16) as u64;
     if kept == address { Ok(()) } else { Err(ImportError::Address { place, address }) }
 }

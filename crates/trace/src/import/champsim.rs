@@ -6,7 +6,7 @@ use std::io::BufRead;
 
 use super::assembler::Assembler;
 use super::packed::Unpacked;
-use super::{ImportError, Place};
+use super::{ImportError, Location};
 
 const RECORD_BYTES: usize = 64;
 /// The longest instruction of x86.
@@ -18,7 +18,7 @@ pub(super) const WITHOUT_SIZES: &str = "the trace has no sizes, as ChampSim need
 pub(super) struct ChampSim<R: BufRead> {
     records: Unpacked<R>,
     /// Whose length the next one says.
-    last: Option<(Place, Instruction)>,
+    last: Option<(Location, Instruction)>,
 }
 
 struct Instruction {
@@ -44,7 +44,7 @@ impl<R: BufRead> ChampSim<R> {
         Ok(self.last.is_some())
     }
 
-    fn next_record(&mut self) -> Result<Option<(Place, Instruction)>, ImportError> {
+    fn next_record(&mut self) -> Result<Option<(Location, Instruction)>, ImportError> {
         let mut bytes = [0; RECORD_BYTES];
         let place = self.records.place();
         match self.records.fill(&mut bytes)? {
@@ -56,7 +56,7 @@ impl<R: BufRead> ChampSim<R> {
 }
 
 impl Instruction {
-    fn of(place: Place, bytes: &[u8; RECORD_BYTES]) -> Result<Self, ImportError> {
+    fn of(place: Location, bytes: &[u8; RECORD_BYTES]) -> Result<Self, ImportError> {
         let (words, _) = bytes.as_chunks();
         let word = |index: usize| u64::from_le_bytes(words[index]);
         let [is_branch, is_taken] = [bytes[8], bytes[9]];
@@ -77,7 +77,7 @@ impl Instruction {
     }
 
     /// Loads come before stores, as in an instruction that does both.
-    fn put(&self, place: Place, following: Option<u64>, assembler: &mut Assembler) -> Result<(), ImportError> {
+    fn put(&self, place: Location, following: Option<u64>, assembler: &mut Assembler) -> Result<(), ImportError> {
         let distance = following.filter(|_| !self.is_taken).map(|next| next.wrapping_sub(self.address));
         let bytes = distance.filter(|bytes| (1..=LONGEST).contains(bytes)).unwrap_or(1);
         assembler.instruction(place, self.address, bytes)?;

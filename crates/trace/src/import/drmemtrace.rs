@@ -15,7 +15,7 @@ use std::io::BufRead;
 
 use super::assembler::Assembler;
 use super::lines::harmless;
-use super::{ImportError, Place};
+use super::{ImportError, Location};
 use file::File;
 use file_type::FileType;
 use numbers::{kind, marker};
@@ -87,7 +87,7 @@ impl<R: BufRead> Drmemtrace<R> {
     fn follow(
         &mut self,
         record: &Record,
-        place: Place,
+        place: Location,
         into: &mut Assembler,
         ignored: &mut u64,
     ) -> Result<(), ImportError> {
@@ -108,7 +108,7 @@ impl<R: BufRead> Drmemtrace<R> {
     fn executed(
         &mut self,
         record: &Record,
-        place: Place,
+        place: Location,
         into: &mut Assembler,
         ignored: &mut u64,
     ) -> Result<(), ImportError> {
@@ -135,7 +135,13 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    fn instruction(&mut self, place: Place, address: u64, bytes: u64, into: &mut Assembler) -> Result<(), ImportError> {
+    fn instruction(
+        &mut self,
+        place: Location,
+        address: u64,
+        bytes: u64,
+        into: &mut Assembler,
+    ) -> Result<(), ImportError> {
         self.has_run = true;
         self.threads.run(place, into)?;
         into.set_flags(self.threads.flags(address));
@@ -143,7 +149,7 @@ impl<R: BufRead> Drmemtrace<R> {
     }
 
     /// Up to eight instructions that follow the one before; their lengths stand in place of an address.
-    fn bundle(&mut self, record: &Record, place: Place, into: &mut Assembler) -> Result<(), ImportError> {
+    fn bundle(&mut self, record: &Record, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
         let lengths = record.address.to_le_bytes();
         let lengths = lengths.get(..record.size.into()).filter(|lengths| !lengths.is_empty()).ok_or_else(|| {
             let needed = "a bundle of 1 to 8 instructions";
@@ -156,7 +162,7 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    fn marker(&mut self, record: &Record, place: Place, into: &mut Assembler) -> Result<(), ImportError> {
+    fn marker(&mut self, record: &Record, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
         let value = record.address;
         match record.size {
             marker::FILE_TYPE => return self.file_type(FileType::new(value, place)?, place),
@@ -178,7 +184,7 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    fn file_type(&mut self, found: FileType, place: Place) -> Result<(), ImportError> {
+    fn file_type(&mut self, found: FileType, place: Location) -> Result<(), ImportError> {
         let core = |needed| Err(ImportError::Core { place, needed });
         if found.is_core() && self.files.len() > 1 {
             return core("it alone");
@@ -206,7 +212,7 @@ impl<R: BufRead> Drmemtrace<R> {
         &mut self.files[self.current]
     }
 
-    /// The present file's records are a thread's, whose process may not be told again.
+    /// The present file's records are a thread's, whose process may not be named again.
     fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
         let file = self.present();
         (file.thread, file.process) = (thread, process);

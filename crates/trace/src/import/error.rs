@@ -2,18 +2,18 @@ use std::{fmt, io};
 
 /// Where in a foreign file something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// Number of the line, from 1.
     Line(u64),
     /// Offset in bytes of the record, from 0; in what a compressed file holds.
     Byte(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(line) => write!(f, "line {line}"),
-            Place::Byte(offset) => write!(f, "byte {offset}"),
+            Location::Line(line) => write!(f, "line {line}"),
+            Location::Byte(offset) => write!(f, "byte {offset}"),
         }
     }
 }
@@ -25,7 +25,7 @@ pub enum ImportError {
     #[error("{place}: found {found}, need {needed}; is it the right format?")]
     Unknown {
         /// Where it is.
-        place: Place,
+        place: Location,
         /// What stands there, shortened and made harmless.
         found: String,
         /// What would do.
@@ -35,7 +35,7 @@ pub enum ImportError {
     #[error("{place}: found more than {most} bytes, need a shorter line; is it the right format?")]
     LongLine {
         /// Where it is.
-        place: Place,
+        place: Location,
         /// The longest that is read.
         most: usize,
     },
@@ -43,13 +43,13 @@ pub enum ImportError {
     #[error("{place}: found a reference before the first instruction, need the instruction that makes it first")]
     NoInstruction {
         /// Where it is.
-        place: Place,
+        place: Location,
     },
     /// A size that no instruction or reference has.
     #[error("{place}: found {bytes} bytes, need 1 to {most}; is it the right format?")]
     Size {
         /// Where it is.
-        place: Place,
+        place: Location,
         /// Bytes claimed.
         bytes: u64,
         /// Largest possible.
@@ -59,7 +59,7 @@ pub enum ImportError {
     #[error("{place}: found address {address:#x}, need one of 48 bits, whose higher bits repeat the highest of them")]
     Address {
         /// Where it is.
-        place: Place,
+        place: Location,
         /// The address.
         address: u64,
     },
@@ -67,7 +67,7 @@ pub enum ImportError {
     #[error("{place}: found more than {most} threads, need fewer; is it the right format?")]
     Threads {
         /// Where it is.
-        place: Place,
+        place: Location,
         /// How many are read at most.
         most: u32,
     },
@@ -78,7 +78,7 @@ pub enum ImportError {
     )]
     Filtered {
         /// Where it says so.
-        place: Place,
+        place: Location,
         /// Whether all of the time.
         until: &'static str,
     },
@@ -86,7 +86,7 @@ pub enum ImportError {
     #[error("{place}: found a trace of {found}, need one of x86_64: no other is read")]
     Architecture {
         /// Where it says so.
-        place: Place,
+        place: Location,
         /// What it is of.
         found: &'static str,
     },
@@ -97,13 +97,13 @@ pub enum ImportError {
     )]
     Templates {
         /// Where it says so.
-        place: Place,
+        place: Location,
     },
     /// Parts that are to be read differently.
     #[error("{place}: found file type {found:#x} behind {before:#x}, need parts of one kind; import them one by one")]
     Mixed {
         /// Where it is.
-        place: Place,
+        place: Location,
         /// The type that stands there.
         found: u64,
         /// The type before.
@@ -115,7 +115,7 @@ pub enum ImportError {
     )]
     Core {
         /// Where it says so.
-        place: Place,
+        place: Location,
         /// What would do.
         needed: &'static str,
     },
@@ -158,7 +158,7 @@ pub enum ImportError {
     #[error("{place}: found the end of the file, need {needed}; the file is cut. What came before is whole")]
     Cut {
         /// Where it ends.
-        place: Place,
+        place: Location,
         /// What should follow.
         needed: &'static str,
     },
@@ -169,7 +169,7 @@ pub enum ImportError {
     #[error("found a file that cannot be read at {place} ({source}), {}", remedies::for_reading(.source, "one that can"))]
     Io {
         /// Up to where it could.
-        place: Place,
+        place: Location,
         /// What the system said.
         source: io::Error,
     },

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use super::{ImportError, Place};
+use super::{ImportError, Location};
 
 /// Longer lines are in none of the formats; Valgrind's messages are shorter, too.
 const LONGEST: usize = 4096;
@@ -34,7 +34,7 @@ impl<R: BufRead> Lines<R> {
     pub(super) fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, ImportError> {
         self.line.clear();
         self.number += 1;
-        let place = Place::Line(self.number);
+        let place = Location::Line(self.number);
         let mut bounded = (&mut self.from).take(LONGEST as u64 + 1);
         let read = bounded.read_until(b'\n', &mut self.line).map_err(|source| ImportError::Io { place, source })?;
         if read == 0 {

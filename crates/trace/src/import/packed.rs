@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Chain, Cursor, Read};
 use flate2::bufread::MultiGzDecoder;
 use snap::read::FrameDecoder;
 
-use super::{ImportError, Place};
+use super::{ImportError, Location};
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 const SNAPPY: &[u8] = b"\xff\x06\x00\x00sNaPpY";
@@ -37,7 +37,8 @@ impl<R: BufRead> Unpacked<R> {
     /// Of a file for `switchcost trace import --from FORMAT`.
     pub(super) fn new(mut from: R, format: &'static str) -> Result<Self, ImportError> {
         let mut first = vec![0; SNAPPY.len()];
-        let filled = fill(&mut from, &mut first).map_err(|source| ImportError::Io { place: Place::Byte(0), source })?;
+        let filled =
+            fill(&mut from, &mut first).map_err(|source| ImportError::Io { place: Location::Byte(0), source })?;
         first.truncate(filled);
         if let Some((_, found, unpack)) = PACKED.into_iter().find(|(magic, ..)| first.starts_with(magic)) {
             return Err(ImportError::Packed { found, unpack, format });
@@ -53,8 +54,8 @@ impl<R: BufRead> Unpacked<R> {
     }
 
     /// Where the next record begins.
-    pub(super) fn place(&self) -> Place {
-        Place::Byte(self.offset)
+    pub(super) fn place(&self) -> Location {
+        Location::Byte(self.offset)
     }
 
     /// Whether nothing was read so far.

@@ -97,7 +97,7 @@ fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
     for line in ["I 04ead900", "I 04ead9zz,3", "L 10,", " L 10,1 miss", "I\t10,x", "S ,4"] {
         let text = format!("I  0,1\n{line}\n");
         let error = failure(Importer::lackey(text.as_bytes()));
-        assert!(matches!(error, ImportError::Unknown { place: Place::Line(2), .. }), "{line}: {error}");
+        assert!(matches!(error, ImportError::Unknown { place: Location::Line(2), .. }), "{line}: {error}");
     }
     let said = "I  0,1\nI am here, and so are you\nL\nS 5 of 7\nMoved 10,4\n\n";
     let mut importer = Importer::lackey(said.as_bytes());
@@ -168,7 +168,7 @@ fn gives_what_stands_before_an_error_first() {
     let (chunks, error) = read(Importer::lackey(b"I  10,4\n L 20,4\nI  x\nI  30,4\n".as_slice()));
     assert_eq!(chunks.iter().map(Chunk::instructions).sum::<u64>(), 1);
     assert_eq!(chunks[0].references.len(), 1);
-    assert!(matches!(error, Some(ImportError::Unknown { place: Place::Line(3), .. })), "{error:?}");
+    assert!(matches!(error, Some(ImportError::Unknown { place: Location::Line(3), .. })), "{error:?}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Queue {
         self.batch.retain(|&member| member != task);
     }
 
-    /// Takes out whoever is to run. `expired` has just had a turn: it gets another only where nobody else is to have one.
+    /// Takes out the next task to run. `expired` has just had a turn: it gets another only if no other task is to have one.
     pub(super) fn pick(&mut self, expired: Option<usize>) -> Option<usize> {
         let eligible = self.eligible();
         let others: Vec<usize> =

@@ -104,7 +104,7 @@ impl<'f> Reordered<'f> {
         Ok(!chunk.is_empty())
     }
 
-    /// The user's commands are there from the start, and so is whoever the trace knows no birth of.
+    /// The user's commands are there from the start, and so are tasks whose birth is not in the trace.
     fn begin(&mut self, chunk: &mut Chunk) {
         let streams = Arc::clone(&self.streams);
         for mark in &streams.commands {
@@ -208,7 +208,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// A task has made so many calls: whoever waited for them may run.
+    /// A task has made so many calls: tasks that waited for them may run.
     fn called(&mut self, task: usize, calls: u64) {
         self.players[task].calls = calls;
         for waiting in &mut self.waiting {
@@ -262,7 +262,7 @@ impl<'f> Reordered<'f> {
         self.called(task, TO_ITS_END);
     }
 
-    /// The task's turn is over; it goes on where nobody else is to run.
+    /// The task's turn is over; it continues if no other is to run.
     fn expire(&mut self, task: usize, chunk: &mut Chunk) {
         self.release_due();
         self.queue.push(task, self.players[task].process);
@@ -280,7 +280,7 @@ impl<'f> Reordered<'f> {
         self.left = Some(Left { task: self.streams.tasks[task].task, is_voluntary, cause });
     }
 
-    /// Gives the CPU to somebody; false where all have ended.
+    /// Gives the CPU to a task; false if all have ended.
     fn dispatch(&mut self, chunk: &mut Chunk) -> bool {
         self.release_due();
         let next = self.queue.pick(None).or_else(|| {
@@ -290,8 +290,8 @@ impl<'f> Reordered<'f> {
         next.map(|next| self.switch(next, chunk)).is_some()
     }
 
-    /// Nobody may run: the CPU waits for whoever comes back by himself, or, where a trace contradicts itself, for whoever came
-    /// back first in it.
+    /// No task may run: the CPU waits for one that comes back by itself, or, if a trace contradicts itself, for the one that came back
+    /// first in it.
     fn pass_time(&mut self) {
         if let Some(due) = self.waiting.iter().filter_map(|waiting| waiting.due).min() {
             self.clock = self.clock.max(due);

@@ -200,7 +200,7 @@ proptest! {
 }
 
 #[test]
-fn nobody_comes_back_before_what_may_have_woken_it() {
+fn no_one_comes_back_before_what_may_have_woken_it() {
     let chunks = seeded(31, 20_000);
     for schedule in SCHEDULES {
         let after = assert_same_work(&chunks, schedule, 500);
@@ -219,7 +219,7 @@ fn the_order_of_the_trace_comes_back_under_its_own_schedule() {
     );
 }
 
-/// Without the switch from nobody behind the births: who made it up says differently how voluntary it was.
+/// Without the first switch behind the births: who made it up says differently how voluntary it was.
 fn but_for_the_beginning(events: &[Event], births: usize) -> Vec<Event> {
     assert!(matches!(events[births], Event::Mark(Mark::Switch { from: TaskId::NONE, to: TaskId(1), .. })));
     [&events[..births], &events[births + 1..]].concat()
@@ -262,7 +262,7 @@ fn a_turn_ends_with_the_block_that_uses_its_last_instruction() {
 }
 
 #[test]
-fn affinity_prefers_whoever_ran_last_and_passes_nobody_over_for_ever() {
+fn affinity_prefers_whoever_ran_last_and_passes_no_one_over_for_ever() {
     let mixed = Mixed { processes: 4, turn_instructions: 1000, switches: 40, seed: 7 };
     let chunks: Vec<Chunk> = mixed.chunks().collect();
     let who = |schedule| {
@@ -295,7 +295,7 @@ fn born(tasks: u32) -> Chunk {
 }
 
 #[test]
-fn whoever_waits_for_nobody_is_away_for_as_long_as_it_was() {
+fn whoever_waits_for_no_one_is_away_for_as_long_as_it_was() {
     // Task 1 leaves for a disk, and 2 executes ten instructions until it is back.
     let mut chunk = born(2);
     switch(&mut chunk, 0, 1, Some(0));

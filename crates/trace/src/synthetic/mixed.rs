@@ -46,13 +46,13 @@ struct Piece {
 
 #[derive(Clone, Copy)]
 struct Touched {
-    place: Place,
+    place: Region,
     is_store: bool,
     size_code: u8,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Region {
     /// Always the same offset below the top.
     Stack(u64),
     Heap,
@@ -91,11 +91,11 @@ impl Worker {
         self.at = if jumps { uneven(roll >> 2, PIECES as u64) as usize } else { (self.at + 1) % PIECES };
     }
 
-    fn address(&mut self, place: Place) -> u64 {
+    fn address(&mut self, place: Region) -> u64 {
         match place {
-            Place::Stack(below) => STACK - below,
-            Place::Heap => DATA + uneven(self.dice.next_u64(), HEAP_LINES) * 64,
-            Place::Stream => {
+            Region::Stack(below) => STACK - below,
+            Region::Heap => DATA + uneven(self.dice.next_u64(), HEAP_LINES) * 64,
+            Region::Stream => {
                 self.stream = (self.stream + 8) % STREAM_BYTES;
                 STREAM + self.stream
             }
@@ -118,9 +118,9 @@ impl Touched {
             return None;
         }
         let place = match place % 10 {
-            0..5 => Place::Stack(8 + u64::from(offset) * 8),
-            5..8 => Place::Heap,
-            _ => Place::Stream,
+            0..5 => Region::Stack(8 + u64::from(offset) * 8),
+            5..8 => Region::Heap,
+            _ => Region::Stream,
         };
         // 4 or 8 bytes; a third stores.
         Some(Touched { place, is_store: kind.is_multiple_of(3), size_code: if kind & 64 == 0 { 3 } else { 7 } })

@@ -49,7 +49,7 @@ impl Stream {
         self.done
     }
 
-    /// Appends what the step says; nothing where nobody is there to do it.
+    /// Appends what the step says; nothing if no task is there to do it.
     pub fn step(&mut self, step: &Step) {
         match *step {
             Step::Run { code, times, data, stride } => self.run(code, times, data, stride),

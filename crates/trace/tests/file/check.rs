@@ -117,7 +117,7 @@ fn what_a_trace_says_of_its_numbers_is_repeated() {
 }
 
 #[test]
-fn a_switch_to_nobody_known_is_found() {
+fn a_switch_to_no_one_known_is_found() {
     let found = troubles(vec![switch(1, 4)], 0);
     assert!(found[0].ends_with("found a switch to task 4, need one that was born and has not ended"), "{found:?}");
 }
@@ -149,7 +149,7 @@ fn a_loss_is_reported_with_what_came_before() {
 fn an_index_of_another_trace_is_found() {
     let (one, other) = (written(&seeded(52, 300)), written(&seeded(53, 300)));
     let index = |file: &[u8]| records(file)[records(file).len() - 3];
-    // Same number of records, so that only the contents of the index tell them apart.
+    // Same number of records, so that only the contents of the index distinguish them.
     let chunks = seeded(52, 300);
     let mut swapped = chunks.clone();
     swapped.swap(0, 1);

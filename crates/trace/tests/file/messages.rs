@@ -8,7 +8,7 @@ fn refusal(file: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_trace_is_told_apart() {
+fn what_is_no_trace_is_distinguished() {
     let what = |file: &[u8]| TraceReader::new(file).err().expect("is no trace").to_string();
     assert_eq!(
         what(b""),

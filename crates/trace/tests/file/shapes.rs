@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use switchcost_trace::{Block, BlockFlags, Form, OwnWords, Place, Recorder, Reference};
+use switchcost_trace::{AddressKind, Block, BlockFlags, OwnWords, Recorder, Reference, ShapeReference};
 
 use crate::support::{header, read};
 
@@ -16,13 +16,13 @@ const EXPLICIT_SHIFT: u32 = 32;
 #[derive(Clone, Debug)]
 struct Shape {
     blocks: Vec<Block>,
-    forms: Vec<Form>,
+    forms: Vec<ShapeReference>,
 }
 
 impl Shape {
     fn any(random: &mut ChaCha8Rng) -> Shape {
         let mut roll = |sides: u64| random.next_u64() % sides;
-        let (mut blocks, mut forms) = (Vec::new(), Vec::<Form>::new());
+        let (mut blocks, mut forms) = (Vec::new(), Vec::<ShapeReference>::new());
         for _ in 0..=roll(5) {
             let references = roll(4) as u16;
             blocks.push(Block {
@@ -35,24 +35,27 @@ impl Shape {
             });
             for number in 0..references {
                 let through = 2 + 5 * u16::from(number > 1);
-                let explicit: Vec<u16> =
-                    (0..forms.len()).filter(|&at| forms[at].place == Place::Explicit).map(|at| at as u16).collect();
+                let explicit: Vec<u16> = (0..forms.len())
+                    .filter(|&at| forms[at].place == AddressKind::Explicit)
+                    .map(|at| at as u16)
+                    .collect();
                 let place = match (roll(4), &explicit[..]) {
-                    (0, _) => Place::Fixed(roll(1 << 48)),
-                    (1, [_, ..]) => {
-                        Place::Relative { base: explicit[roll(explicit.len() as u64) as usize], offset: roll(1 << 48) }
-                    }
-                    _ => Place::Explicit,
+                    (0, _) => AddressKind::Fixed(roll(1 << 48)),
+                    (1, [_, ..]) => AddressKind::Relative {
+                        base: explicit[roll(explicit.len() as u64) as usize],
+                        offset: roll(1 << 48),
+                    },
+                    _ => AddressKind::Explicit,
                 };
                 let reference = Reference::new(0, roll(32) as u8, through, roll(2) == 1);
-                forms.push(Form { reference, place });
+                forms.push(ShapeReference { reference, place });
             }
         }
         Shape { blocks, forms }
     }
 
     fn explicit(&self) -> usize {
-        self.forms.iter().filter(|form| form.place == Place::Explicit).count()
+        self.forms.iter().filter(|form| form.place == AddressKind::Explicit).count()
     }
 
     /// Its references where these are the explicit addresses, the plain way.
@@ -61,12 +64,12 @@ impl Shape {
         let mut addresses: Vec<u64> = Vec::new();
         for form in &self.forms {
             addresses.push(match form.place {
-                Place::Explicit => *explicit.next().expect("one for each"),
-                Place::Fixed(address) => address,
-                Place::Relative { base, offset } => addresses[usize::from(base)].wrapping_add(offset),
+                AddressKind::Explicit => *explicit.next().expect("one for each"),
+                AddressKind::Fixed(address) => address,
+                AddressKind::Relative { base, offset } => addresses[usize::from(base)].wrapping_add(offset),
             });
         }
-        let at = |(form, address): (&Form, u64)| Reference(form.reference.0 | address & ADDRESS_MASK);
+        let at = |(form, address): (&ShapeReference, u64)| Reference(form.reference.0 | address & ADDRESS_MASK);
         self.forms.iter().zip(addresses).map(at).collect()
     }
 }

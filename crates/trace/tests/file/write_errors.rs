@@ -2,8 +2,8 @@ use std::io::{self, Write};
 
 use switchcost_trace::testing::seeded;
 use switchcost_trace::{
-    Block, BlockFlags, Chunk, Form, Mark, OwnWords, Place, Placed, ReadTraceError, Recorder, Reference, TaskId,
-    TraceWriter, WriteTraceError,
+    AddressKind, Block, BlockFlags, Chunk, Mark, OwnWords, Placed, ReadTraceError, Recorder, Reference, ShapeReference,
+    TaskId, TraceWriter, WriteTraceError,
 };
 
 use crate::shapes::head;
@@ -133,11 +133,12 @@ fn a_header_of_megabytes_is_refused() {
 /// More than may wait to be written.
 const RECORDED: u64 = 12;
 
-/// Chunks of one block each, written behind; of some, nobody says that there is time for it.
+/// Chunks of one block each, written behind; some before there is time for it.
 fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
     let mut recorder = Recorder::create(into, &header()).expect("the header fits");
     let Chunk { blocks, references, .. } = one_block();
-    let form = Form { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: Place::Explicit };
+    let form =
+        ShapeReference { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: AddressKind::Explicit };
     let shape = recorder.define(&[blocks[0]], &[form]).expect("a shape").number();
     let numbers: Vec<u32> = (0..=shape).collect();
     let taken = (0..RECORDED).try_for_each(|address| {

@@ -1,4 +1,4 @@
-"""The same measurement on many hosts: which of them differ, and by which fact, by a folder of records, whoever gathered it."""
+"""The same measurement on many hosts: which of them differ, and by which fact, by a folder of records, however gathered."""
 
 from __future__ import annotations
 

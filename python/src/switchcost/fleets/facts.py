@@ -10,7 +10,7 @@ from ..comparison import Comparison
 from .hosts import Host
 from .sides import compared
 
-#: Facts by which every host has a name of its own, or nearly so: no kinds are made of them, they are told beside a difference.
+#: Facts that differ on nearly every host: they form no kinds, and are reported beside a difference.
 _OF_EACH = ("machine", "memory", "kernel command line", "CPUs allowed", "checksums in the record")
 #: The same in a report.
 _OF_EACH_REPORT = (
@@ -67,19 +67,19 @@ def _different(comparison: Comparison) -> list[Fact]:
 
 def facts_between(comparison: Comparison, hosts: Sequence[Host], others: Sequence[Host]) -> tuple[Fact, ...]:
     """What sets these hosts apart from the others."""
-    told = [fact for fact in _different(comparison) if _tells(fact, len(others))]
+    reported = [fact for fact in _different(comparison) if _is_distinctive(fact, len(others))]
     clock = _clock(hosts, others)
-    return (*told, *([clock] if clock else []))
+    return (*reported, *([clock] if clock else []))
 
 
-def _tells(fact: Fact, others: int) -> bool:
+def _is_distinctive(fact: Fact, others: int) -> bool:
     """These say something else than all the others; and of what each host may have for itself, the others agree on it."""
     is_of_each = fact.what in _OF_EACH and not (others >= _AGREE and len(fact.others) == 1)
     return not is_of_each and not set(fact.theirs) & set(fact.others)
 
 
 def _clock(hosts: Sequence[Host], others: Sequence[Host]) -> Fact | None:
-    """Costs are compared at one clock, so that another clock is no cost: it is told as the fact that it is."""
+    """Costs are compared at one clock, so that another clock is no cost: it is reported as a fact."""
     these, those = ([hertz for host in side if (hertz := host.clock_hertz)] for side in (hosts, others))
     if not these or not those:
         return None

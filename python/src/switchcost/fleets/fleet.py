@@ -19,7 +19,7 @@ class Fleet:
     """Hosts by name, and how they differ. Nothing of it is computed here: each verdict is one of `compare`."""
 
     def __init__(self, hosts: Sequence[Host], lost: Sequence[Lost], confidence: float) -> None:
-        #: Those that tell what they cost.
+        #: Those with costs.
         self.hosts = tuple(host for host in hosts if host.disturbed is None)
         #: Those beside which something ran: they are in no comparison.
         self.disturbed = tuple(host for host in hosts if host.disturbed is not None)
@@ -50,7 +50,7 @@ class Fleet:
         return save(self, Path(path))
 
     def __str__(self) -> str:
-        from .telling import text  # noqa: PLC0415
+        from .prose import text  # noqa: PLC0415
 
         return text(self)
 

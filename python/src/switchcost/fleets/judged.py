@@ -128,5 +128,5 @@ def _typical(hosts: Iterable[Host]) -> Host:
 def _answer(question: Question, confidence: float) -> Finding:
     comparison = compared(question.others, question.hosts, confidence)
     spread = comparison.json["run_spread"] or {"share": 0.0}
-    told = facts_between(comparison, question.hosts, question.others)
-    return Finding(question, comparison.pairs, told, float(spread["share"]))
+    facts = facts_between(comparison, question.hosts, question.others)
+    return Finding(question, comparison.pairs, facts, float(spread["share"]))

@@ -10,7 +10,7 @@ from pathlib import Path
 from .. import _running
 from ..errors import StoreError
 
-#: A machine that is unfit is told, too.
+#: An unfit machine is a result, too.
 _UNFIT = 4
 
 

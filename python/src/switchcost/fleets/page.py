@@ -12,8 +12,8 @@ from .. import _running
 from ..errors import StoreError
 from ..measurement import Result
 from .judged import Finding
+from .prose import amount, answer, cost, names, notes, printable, title, values
 from .sides import sides
-from .telling import amount, answer, cost, names, notes, printable, title, values
 
 if TYPE_CHECKING:
     from .fleet import Fleet

@@ -12,7 +12,7 @@ from .._plan import check_words, table_of, text, within
 from .._verbs import _MEASURE
 from ..errors import OptionError, PlanError
 
-#: Where a record goes is settled, hosts must be told apart, and what disturbs is no part of a comparison.
+#: Excluded: where records go, which would mix up hosts, and what disturbs.
 _LEFT_OUT = ("record", "redact", "noise", "confidence")
 MEASURED = {name: form for name, form in _MEASURE.items() if name not in _LEFT_OUT}
 _WORDS = ("records", "confidence", *(name.replace("_", "-") for name in MEASURED))

@@ -15,14 +15,14 @@ from .task import Task, cut
 from .work import Outcome, costs, perform
 
 
-def run(plan: Plan, on: str | None, told: list[Outcome] | None = None) -> Sweep:
-    """Runs what is not done yet, and returns when all has ended. Each outcome is added to `told` as it comes."""
+def run(plan: Plan, on: str | None, outcomes: list[Outcome] | None = None) -> Sweep:
+    """Runs what is not done yet, and returns when all has ended. Each outcome is added to `outcomes` as it comes."""
     store = Store(plan.store)
     tasks = cut(plan, store)
     store.sweep_out()
     there = store.names("costs")
     open_tasks = [task for task in tasks if costs(task) not in there]
-    outcomes = [] if told is None else told
+    outcomes = [] if outcomes is None else outcomes
     outcomes += [Outcome(task.key, "was-done", task.command) for task in tasks if costs(task) in there]
     for outcome in _engine(plan, store, open_tasks, on):
         outcomes.append(outcome)

@@ -1,4 +1,4 @@
-"""What a sweep found: one dataset, whoever ran the tasks."""
+"""What a sweep found: one dataset, wherever the tasks ran."""
 
 from __future__ import annotations
 

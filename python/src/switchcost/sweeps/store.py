@@ -34,7 +34,7 @@ class Store:
 
     def has(self, name: str) -> bool:
         """Whether something was published under this name."""
-        with self.told("read"):
+        with self.errors("read"):
             return (Path(self.address) / name).exists() if self.is_folder else bool(self._remote.exists(self._path(name)))
 
     def names(self, folder: str) -> set[str]:
@@ -42,14 +42,14 @@ class Store:
         if self.is_folder:
             root = Path(self.address)
             return {str(path.relative_to(root)) for path in (root / folder).rglob("*.parquet")}
-        with self.told("read"):
+        with self.errors("read"):
             # What others published meanwhile counts, too.
             self._remote.invalidate_cache()
             return {str(path).removeprefix(self._path("")) for path in self._remote.find(self._path(folder))}
 
     def publish(self, file: Path, name: str) -> None:
         """Moves a finished file there, in one step: two copies of a task may do so at once."""
-        with self.told():
+        with self.errors():
             if self.is_folder:
                 target = Path(self.address) / name
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ class Store:
     def workplace(self) -> Iterator[Path]:
         """A folder from which a file can be moved to its place in one step."""
         base = Path(self.address) / ".work" if self.is_folder else None
-        with self.told():
+        with self.errors():
             if base is not None:
                 base.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="task-", dir=base) as folder:
@@ -118,7 +118,7 @@ class Store:
         return f"{self.address.partition('://')[2]}/{name}"
 
     @contextlib.contextmanager
-    def told(self, what: str = "written to") -> Iterator[None]:
+    def errors(self, what: str = "written to") -> Iterator[None]:
         """What the system says, as the package's own exception."""
         try:
             yield
@@ -136,8 +136,8 @@ def _refused(address: str, error: Exception, what: str) -> StoreError:
 
 
 def _why(error: Exception) -> str:
-    told = error.strerror if isinstance(error, OSError) else None
-    return told or str(error).strip().partition("\n")[0] or type(error).__name__
+    said = error.strerror if isinstance(error, OSError) else None
+    return said or str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _file_system(address: str) -> Any:

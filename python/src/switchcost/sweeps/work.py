@@ -42,7 +42,7 @@ def record(task: Task) -> str:
 
 
 def perform(task: Task, store: Store, watch: Callable[[int], None] | None = None) -> Outcome:
-    """Does a task that is not done. One that fails each time is told, not raised; a store that is full is."""
+    """Does a task that is not done. One that fails each time is reported, not raised; a full store is raised."""
     if store.has(costs(task)):
         return Outcome(task.key, "was-done", task.command)
     message = ""
@@ -65,7 +65,7 @@ def _simulate(task: Task, store: Store, watch: Callable[[int], None] | None) -> 
             ["simulate", *task.words, f"--record={kept}", "--format=csv", f"--out={table}", trace], watch=watch, dies_with_us=True
         )
         seconds = time.monotonic() - start
-        with store.told():
+        with store.errors():
             _to_parquet(table, folder / "costs.parquet", {"command": task.command, "seconds": seconds, "designs": task.designs})
         store.publish(kept, record(task))
         store.publish(folder / "costs.parquet", costs(task))
@@ -73,7 +73,7 @@ def _simulate(task: Task, store: Store, watch: Callable[[int], None] | None) -> 
 
 
 def _to_parquet(source: Path, target: Path, about: dict[str, object]) -> None:
-    """The rows of totals: of a curve's intervals the record tells more."""
+    """The rows of totals: the record has more on the intervals of a curve."""
     with source.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
         totals = "".join(_line(row) for row in [head, *(row for row in rows if row and row[0] == "total")])

@@ -65,7 +65,7 @@ fn logs(side: &Side) -> Vec<f64> {
     side.iter().flatten().map(|number| number.value.ln()).collect()
 }
 
-/// The mean of numbers above 0 with its variance; none where nothing tells that.
+/// The mean of numbers above 0 with its variance; none if nothing shows that.
 fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     let logs = logs(side);
     let records = logs.len();

@@ -82,7 +82,7 @@ impl Record {
         self.findings.names.iter().filter(|found| !found.is_kernel)
     }
 
-    /// One that is not there preempted nobody.
+    /// One that is not there has not preempted.
     fn preemptions(&self, name: &str) -> Number {
         let of_name = self.findings.neighbours.iter().filter(|neighbour| neighbour.other == name);
         let preempted = of_name.fold(0u64, |sum, neighbour| sum.saturating_add(neighbour.preempted));
@@ -90,7 +90,7 @@ impl Record {
     }
 }
 
-/// Whether so much was not counted for want of room that it shows: a task of whom nothing is known, or a share of the switches.
+/// Whether so much was not counted for lack of room that it shows: a task of which nothing is known, or a share of the switches.
 fn has_lost(lost: &Lost, switches: u64) -> bool {
     lost.tasks > 0 || lost.causes.max(lost.pairs) as f64 > LEAST_SHARE * switches as f64
 }
@@ -123,7 +123,7 @@ fn of_tasks(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
 pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
     let mut keys: Vec<Key> = OF_ALL.map(|quantity| Key { who: Who::All, quantity }).to_vec();
     for (name, is_on_both) in names(base, new) {
-        // Who is on one side alone is told once.
+        // A name on one side alone is reported once.
         let quantities = if is_on_both { &OF_NAME[..] } else { &OF_NAME[..1] };
         keys.extend(quantities.iter().map(|quantity| Key { who: Who::Name(name.clone()), quantity: *quantity }));
     }

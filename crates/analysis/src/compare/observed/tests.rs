@@ -269,7 +269,7 @@ fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
     let comparison = judged(&base, &new);
     let has = |quantity| comparison.pairs.iter().any(|pair| pair.quantity == quantity);
     assert!(!has(Quantity::DirectShare) && !has(Quantity::CostShare) && !has(Quantity::MostCostShare));
-    assert!(!has(Quantity::Preemptions), "nobody preempted");
+    assert!(!has(Quantity::Preemptions), "none preempted");
     assert_eq!(comparison.pricing, Some(Pricing::Nothing));
     let zero = "number is 0 in 3 of 3 records, so that a ratio means nothing";
     assert_eq!(why(&comparison, &Who::All, Quantity::Throttled), format!("the base {zero}"));

@@ -103,9 +103,9 @@ impl<'a> Matched<'a> {
         let named = |name: &str| (is_renamed).then(|| ("design".to_owned(), name.to_owned()));
         let title = if is_renamed { "design".to_owned() } else { format!("design {base_name}") };
         let first_touches = |record: &Record<'a>| {
-            let told =
-                if record.finding.first_touch_cycles.is_some() { "told apart" } else { "in the cost, as a gain" };
-            (join(&title, "first touches"), told.to_owned())
+            let reported =
+                if record.finding.first_touch_cycles.is_some() { "separate" } else { "in the cost, as a gain" };
+            (join(&title, "first touches"), reported.to_owned())
         };
         let of_record = |record: &Record<'a>, name: &str| -> Facts {
             named(name).into_iter().chain(fields(record.design, &title)).chain([first_touches(record)]).collect()

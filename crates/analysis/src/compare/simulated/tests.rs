@@ -111,7 +111,7 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
 
 /// A record of an earlier program, or of many designs at once, has another kind of cost.
 #[test]
-fn whether_first_touches_are_in_the_cost_is_told_as_a_difference() {
+fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
     let (base, mut new) = (simulated(1, 1.0), simulated(2, 1.0));
     let differs = |base: &Found, new: &Found| {
         let comparison = judged(from_ref(base), from_ref(new));

@@ -4,8 +4,8 @@ use simulation_result::{ProcessFacts, Simulation};
 
 use crate::compare::Basis;
 
-/// What makes a trace the one it is. A file may have been renamed, so its name tells nothing; but what a generator made is
-/// told apart by its description alone.
+/// What makes a trace the one it is. A file may have been renamed, so its name shows nothing; but what a generator made is distinguished by
+/// its description alone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TraceKey<'a> {
     counts: [u64; 5],

@@ -36,7 +36,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A line goes to the next level; nobody waits for it, but perhaps for the bus.
+    /// A line goes to the next level; nothing waits for it, except perhaps for the bus.
     fn take_bus(&mut self, view: usize, at: usize) {
         let time = self.time(view);
         self.lines(view, at).bus.take(time);

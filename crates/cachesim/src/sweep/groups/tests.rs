@@ -75,7 +75,7 @@ fn what_differs_in_more_does_not_go_together() {
     assert_eq!(groups(&designs, 3).len(), 0);
 }
 
-/// Changes the last level of a design, and tells whether its sizes still go together.
+/// Changes the last level of a design, and returns whether its sizes still go together.
 fn is_swept_with(base: Design, change: impl Fn(&mut Level)) -> bool {
     let mut base = base;
     let last = base.levels.len() - 1;

@@ -57,7 +57,7 @@ fn direct_mapped_pays_for_the_sets_that_both_use() {
 }
 
 #[test]
-fn what_the_kernel_drives_out_is_told_apart() {
+fn what_the_kernel_drives_out_is_distinguished() {
     const KERNEL: u64 = 0xffff_8000_0000_0000;
     let mut program = Program::new(2);
     // Sets 0 to 23, then the other process in sets 0 to 7, and the kernel meanwhile in sets 8 to 11.

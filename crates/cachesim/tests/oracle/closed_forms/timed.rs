@@ -45,7 +45,7 @@ fn alternating(is_store: bool) -> Program {
 
 #[test]
 fn misses_come_at_the_pace_of_the_bus() {
-    // An instruction and a miss are as long as the bus is taken: nobody ever waits.
+    // An instruction and a miss are as long as the bus is taken: nothing ever waits.
     let free = run(with_bus(MISS + 1), &walk(LINES));
     assert_eq!(shared(&free).cycles, LINES * (MISS + 1));
     // Each but the first waits until the one before is through.

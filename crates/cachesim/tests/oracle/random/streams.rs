@@ -8,7 +8,7 @@ const MOST_TASKS: usize = 8;
 const PAGES: [u64; 7] =
     [0x1_0000, 0x1_1000, 0x1_2000, 0x4_0000, 0x20_0000, 0xffff_8000_0000_0000, 0xffff_ffff_ffff_f000];
 
-/// One thing that may happen, whoever runs.
+/// One thing that may happen, whichever process runs.
 #[derive(Clone, Debug)]
 enum Event {
     Block {

@@ -22,7 +22,7 @@ pub(crate) struct Tag {
 /// Of a virtual address.
 const BITS_THAT_COUNT: u64 = (1 << 48) - 1;
 
-/// The kernel's half of all address spaces belongs to nobody else, whoever runs. No process has this number.
+/// The kernel's half of all address spaces belongs to no process, whichever runs. No process has this number.
 pub(crate) const KERNEL: u32 = u32::MAX;
 
 impl Address {

@@ -28,7 +28,7 @@ pub(crate) enum Fault {
     ExclusiveKeepsLine,
     /// The note on a private copy outlives it.
     NotesOutliveCopies,
-    /// A line of the kernel's half belongs to whoever ran when it came.
+    /// A line of the kernel's half belongs to the process that ran when it came.
     KernelOwnsNothing,
     /// What drives a line out of the kernel's half is the process that runs.
     KernelEvictsNothing,

@@ -1,4 +1,4 @@
-//! One design: its three views, where misses come from, what is lost, who drives out whom.
+//! One design: its three views, where misses come from, what is lost, who evicts which lines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -46,15 +46,15 @@ struct Note {
 }
 
 /// TLB or cache, level, set, tag.
-type Place = (bool, usize, usize, Tag);
+type CacheSlot = (bool, usize, usize, Tag);
 
 struct Private {
     hierarchy: Hierarchy,
-    notes: HashMap<Place, Note>,
+    notes: HashMap<CacheSlot, Note>,
     /// Lines that its last levels have asked memory for, by level.
     asked: HashSet<(usize, Tag)>,
     /// Lines that it has let go since they came into the shared hierarchy.
-    let_go: HashSet<Place>,
+    let_go: HashSet<CacheSlot>,
 }
 
 /// A process that is away: the lines it had when it left, by level, that are still there, and how many are not.
@@ -98,7 +98,7 @@ pub(crate) struct Machine {
     driven_out: Vec<u64>,
     /// Address of data and excess, of lookups since the last time.
     pub(crate) data: Vec<(u64, i64)>,
-    /// Level, owner, whether it was code, and address: of lookups for which somebody else's line left, since the last time.
+    /// Level, owner, whether it was code, and address: of lookups for which another owner's line left, since the last time.
     pub(crate) evictors: Vec<(usize, u32, bool, u64)>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,
@@ -372,14 +372,14 @@ impl Machine {
         }
     }
 
-    fn hold(&mut self, (is_tlb, level, ..): Place, more: i64) {
+    fn hold(&mut self, (is_tlb, level, ..): CacheSlot, more: i64) {
         let at = if is_tlb { self.design.levels.len() + level } else { level };
         self.held[at] = self.held[at].checked_add_signed(more).expect("what leaves had come");
         self.most_held[at] = self.most_held[at].max(self.held[at]);
     }
 
     /// Before the private view looks it up.
-    fn note_found(&mut self, place: Place, running: u32, by: u32) {
+    fn note_found(&mut self, place: CacheSlot, running: u32, by: u32) {
         let private = &self.privates[&running];
         if by != running && !holds(private, place) {
             self.found = Some(private.let_go.contains(&place));
@@ -401,7 +401,7 @@ impl Machine {
         is_ordered(&levels[level]) && levels[..level].iter().filter(|before| is_before(before)).all(is_ordered)
     }
 
-    fn count_origin(&mut self, place: Place, running: u32) {
+    fn count_origin(&mut self, place: CacheSlot, running: u32) {
         let (is_tlb, level, ..) = place;
         let keeps_order = self.fault == Some(Fault::AgedIsLostToOthers) || self.keeps_order(is_tlb, level);
         let private = &self.privates[&running];
@@ -431,7 +431,7 @@ impl Machine {
         }
     }
 
-    fn note_departure(&mut self, place: Place, running: u32, looks_up: u32, why: Why) {
+    fn note_departure(&mut self, place: CacheSlot, running: u32, looks_up: u32, why: Why) {
         for (&process, private) in &mut self.privates {
             let reason = match why {
                 Why::Flushed => Reason::Flushed,
@@ -486,7 +486,7 @@ fn of_step(step: Step) -> Address {
     Address { process: step.process, virt: step.virt, phys: 0 }
 }
 
-fn holds(private: &Private, (is_tlb, level, set, tag): Place) -> bool {
+fn holds(private: &Private, (is_tlb, level, set, tag): CacheSlot) -> bool {
     private.hierarchy.stack(is_tlb).levels[level].way_of(set, tag).is_some()
 }
 

@@ -10,9 +10,9 @@ use super::address::KERNEL;
 use super::fault::Fault;
 use super::machine::Machine;
 use super::memory::Memory;
+use super::process_table::{CodePlace, ProcessTable, birth, cause_of, end_of_trace};
 use super::stack::Kind;
 use super::steps::Steps;
-use super::world::{CodePlace, World, birth, cause_of, end_of_trace};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
@@ -65,7 +65,7 @@ struct Segment {
 
 pub(crate) struct Oracle {
     pub(crate) designs: Vec<OneDesign>,
-    pub(crate) world: World,
+    pub(crate) table: ProcessTable,
     /// In the order of appearance.
     pub(crate) causes: Vec<SwitchCause>,
     settings: Settings,
@@ -91,7 +91,7 @@ impl Oracle {
         };
         Oracle {
             designs: designs.iter().map(one).collect(),
-            world: World::default(),
+            table: ProcessTable::default(),
             causes: Vec::new(),
             settings,
             segment: None,
@@ -120,7 +120,7 @@ impl Oracle {
     }
 
     pub(crate) fn processes(&self) -> Vec<ProcessFacts> {
-        self.world.processes.clone()
+        self.table.processes.clone()
     }
 
     fn block(&mut self, block: &Block, references: &[Reference]) {
@@ -133,12 +133,12 @@ impl Oracle {
         segment.instructions += u64::from(block.instructions);
         let asked = if self.settings.fault == Some(Fault::IntervalOfBlockEnd) { segment.instructions } else { before };
         let interval = (asked / self.settings.interval_instructions).min(self.settings.intervals.into()) as u32;
-        let (task, process) = (self.world.task, self.world.process);
+        let (task, process) = (self.table.task, self.table.process);
         self.instructions += u64::from(block.instructions);
-        let facts = self.world.facts(process, b"");
+        let facts = self.table.facts(process, b"");
         facts.instructions += u64::from(block.instructions);
         let program = facts.name.clone();
-        let place = self.world.place(block.address);
+        let place = self.table.place(block.address);
         let tuple = Tuple {
             segment: number,
             segments: 1,
@@ -154,7 +154,7 @@ impl Oracle {
         for design in &mut self.designs {
             let excess = design.block(block, references, &tuple);
             *design.code.entry((program.clone(), cause.clone(), place.clone())).or_default() += excess;
-            design.see_places(&self.world, &program, &cause);
+            design.see_places(&self.table, &program, &cause);
         }
     }
 
@@ -166,15 +166,15 @@ impl Oracle {
         }
         match mark {
             Mark::Birth { task, process, parent, name } => {
-                if let Some(parent) = self.world.forked_from(process.0, parent.0) {
-                    self.world.fork(parent, process.0);
+                if let Some(parent) = self.table.forked_from(process.0, parent.0) {
+                    self.table.fork(parent, process.0);
                     self.memories(|memory| memory.fork(parent, process.0));
                 }
                 self.place_task(task.0, process.0, name);
             }
             Mark::Exec { task, process, name } => self.place_task(task.0, process.0, name),
             Mark::Exit { task } => {
-                let gone = self.world.exit(task.0);
+                let gone = self.table.exit(task.0);
                 self.drop_process(gone);
             }
             &Mark::Switch { to, is_voluntary, cause, .. } => {
@@ -183,12 +183,12 @@ impl Oracle {
             }
             &Mark::KernelTouch { address, bytes, is_store } => self.kernel_touch(address, bytes, is_store),
             Mark::Map(_) | Mark::Unmap { .. } => {
-                self.world.map(mark);
-                let process = self.world.process;
+                self.table.map(mark);
+                let process = self.table.process;
                 self.memories(|memory| memory.map(process, mark));
             }
             &Mark::Page { virtual_address, physical_address, bytes } => {
-                let process = self.world.process;
+                let process = self.table.process;
                 self.memories(|memory| memory.tell(process, virtual_address, physical_address, bytes));
             }
             &Mark::SyscallEnter { number } => {
@@ -205,14 +205,14 @@ impl Oracle {
     fn switch(&mut self, to: u32, cause: SwitchCause) {
         self.end_segment(&cause);
         let of_other = cause.clone();
-        self.world.leave(cause);
-        self.world.task = to;
-        let process = self.world.process_of(to);
+        self.table.leave(cause);
+        self.table.task = to;
+        let process = self.table.process_of(to);
         self.designs.iter_mut().for_each(|design| design.machine.switch());
         self.change_process(process);
         let cause = match self.settings.fault {
             Some(Fault::CauseOfOtherTask) => of_other,
-            _ => self.world.cause_of_task(to),
+            _ => self.table.cause_of_task(to),
         };
         self.begin_segment(cause);
     }
@@ -238,11 +238,11 @@ impl Oracle {
 
     /// A birth, or an exec.
     fn place_task(&mut self, task: u32, process: u32, name: &[u8]) {
-        let gone = self.world.place_task(task, process, name);
-        if task == self.world.task && process != self.world.process {
+        let gone = self.table.place_task(task, process, name);
+        if task == self.table.task && process != self.table.process {
             self.close_tuples();
             if self.settings.fault == Some(Fault::ExecIsNoDeparture) {
-                self.world.process = process;
+                self.table.process = process;
             }
             self.change_process(process);
         }
@@ -250,16 +250,16 @@ impl Oracle {
     }
 
     fn change_process(&mut self, to: u32) {
-        let from = std::mem::replace(&mut self.world.process, to);
+        let from = std::mem::replace(&mut self.table.process, to);
         if from != to {
-            let from = self.world.knows(from).then_some(from);
+            let from = self.table.knows(from).then_some(from);
             self.designs.iter_mut().for_each(|design| design.machine.change_process(from, to));
         }
     }
 
     fn drop_process(&mut self, gone: Option<u32>) {
         let Some(process) = gone else { return };
-        self.world.drop_process(process);
+        self.table.drop_process(process);
         self.designs.iter_mut().for_each(|design| design.machine.drop_process(process));
     }
 
@@ -268,12 +268,12 @@ impl Oracle {
             return;
         }
         let kind = if is_store { Kind::Store } else { Kind::Load };
-        let program = self.world.facts(self.world.process, b"").name.clone();
-        let cause = self.segment.as_ref().expect("somebody runs").cause.clone();
+        let program = self.table.facts(self.table.process, b"").name.clone();
+        let cause = self.segment.as_ref().expect("a task runs").cause.clone();
         for design in &mut self.designs {
-            let steps = Steps::new(&design.machine.design, self.world.process).kernel(kind, address, bytes);
+            let steps = Steps::new(&design.machine.design, self.table.process).kernel(kind, address, bytes);
             design.machine.references(&steps);
-            design.see_places(&self.world, &program, &cause);
+            design.see_places(&self.table, &program, &cause);
         }
     }
 
@@ -287,8 +287,8 @@ impl Oracle {
         self.see_cause(&cause);
         self.segment = Some(Segment { number: self.segments, instructions: 0, cause });
         self.segments += 1;
-        let process = self.world.process;
-        self.world.facts(process, b"").segments += 1;
+        let process = self.table.process;
+        self.table.facts(process, b"").segments += 1;
     }
 
     fn end_segment(&mut self, end: &SwitchCause) {
@@ -329,13 +329,13 @@ impl OneDesign {
     }
 
     /// Where data and lines are that the lookups since the last time were about.
-    fn see_places(&mut self, world: &World, program: &str, cause: &SwitchCause) {
+    fn see_places(&mut self, table: &ProcessTable, program: &str, cause: &SwitchCause) {
         for (address, excess) in self.machine.data.drain(..) {
-            *self.data.entry((program.to_owned(), cause.clone(), world.data_place(address))).or_default() += excess;
+            *self.data.entry((program.to_owned(), cause.clone(), table.data_place(address))).or_default() += excess;
         }
         for (level, owner, is_code, address) in self.machine.evictors.drain(..) {
             let program = (owner != KERNEL).then(|| program.to_owned());
-            *self.evictors.entry((level, program, is_code, world.data_place(address))).or_default() += 1;
+            *self.evictors.entry((level, program, is_code, table.data_place(address))).or_default() += 1;
         }
     }
 

@@ -74,7 +74,7 @@ pub(crate) struct Reply {
 struct Ask {
     kind: Kind,
     address: Address,
-    /// A demand request: somebody waits for its cycles.
+    /// A demand request: the processor waits for its cycles.
     is_demand: bool,
     /// How much later than the clock it comes.
     later: u64,
@@ -386,7 +386,7 @@ impl Stack {
         Reply { cycles: reply.cycles, is_miss: true, is_modified: false }
     }
 
-    /// From a write-through level: nobody waits, unless all write buffers are taken.
+    /// From a write-through level: nothing waits, unless all write buffers are taken.
     fn store_goes_on(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
         let ask = Ask { is_demand: false, ..ask };
         let Some(buffers) = self.levels[level].shape.write_buffers else {

@@ -19,13 +19,13 @@ pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
 
 fn of_rate(rate: u64) -> Result<&'static str, &'static str> {
     match rate {
-        0 => Err("the firmware tells no rate of the counter-timer (CNTFRQ_EL0 is 0)"),
+        0 => Err("the firmware gives no rate of the counter-timer (CNTFRQ_EL0 is 0)"),
         LEAST_RATE.. => Ok("the counter-timer of the architecture (CNTVCT_EL0): one rate in every state"),
         _ => Err("the counter-timer goes on less than 10 million times a second"),
     }
 }
 
-/// Ticks a second, as the firmware tells them.
+/// Ticks a second, from the firmware.
 fn rate() -> u64 {
     let rate: u64;
     // SAFETY: reads a register that Linux leaves readable, or reads for the program where it is not; touches no memory.
@@ -58,11 +58,11 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_goes_on_at_the_rate_that_the_firmware_tells() {
+    fn the_counter_goes_on_at_the_rate_that_the_firmware_reports() {
         let (start, before) = (std::time::Instant::now(), read());
         std::thread::sleep(std::time::Duration::from_millis(50));
         let (ticks, wall) = (read() - before, start.elapsed());
-        let told = ticks as f64 / rate() as f64 / wall.as_secs_f64();
-        assert!((0.98..=1.001).contains(&told), "{told}");
+        let reported = ticks as f64 / rate() as f64 / wall.as_secs_f64();
+        assert!((0.98..=1.001).contains(&reported), "{reported}");
     }
 }

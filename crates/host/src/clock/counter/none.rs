@@ -1,4 +1,4 @@
-//! Architectures whose counters nobody has looked at: they are never chosen.
+//! Architectures whose counters have not been examined: they are never chosen.
 
 /// As the record calls it.
 pub(in crate::clock) const SOURCE: &str = "none";

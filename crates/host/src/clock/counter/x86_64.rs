@@ -21,8 +21,8 @@ pub(in crate::clock) fn fitness(is_invariant: bool) -> Result<&'static str, &'st
 pub(in crate::clock) fn read() -> u64 {
     // SAFETY: SSE2 is part of x86-64.
     unsafe { _mm_lfence() };
-    // SAFETY: every x86-64 CPU has the time stamp counter, and Linux leaves it readable unless a process asks for
-    // PR_TSC_SIGSEGV, which nobody here does.
+    // SAFETY: every x86-64 CPU has the time stamp counter, and Linux leaves it readable unless a process asks for PR_TSC_SIGSEGV, which is
+    // not done here.
     let ticks = unsafe { _rdtsc() };
     // SAFETY: as above.
     unsafe { _mm_lfence() };

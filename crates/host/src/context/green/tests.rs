@@ -27,7 +27,7 @@ fn yields_go_round_the_queue_and_are_counted() {
     assert_eq!(*order.borrow(), [0, 1, 2, 0, 1, 2]);
     assert_eq!((green.scheduler().yields(), green.scheduler().preemptions()), (6, 0));
     green.alone(|scheduler| scheduler.yield_now());
-    assert_eq!(green.scheduler().yields(), 6, "alone there is nobody to switch to");
+    assert_eq!(green.scheduler().yields(), 6, "alone there is no thread to switch to");
     green.scheduler().yield_now();
     assert_eq!(green.scheduler().yields(), 9, "and then there is again");
 }

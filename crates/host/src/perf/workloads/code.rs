@@ -40,7 +40,7 @@ impl JumpChain {
         }
         bytes[size - LINE..][..RETURN.len()].copy_from_slice(&RETURN);
         show_to_fetches(bytes);
-        // SAFETY: the range is our mapping; from here on nobody writes to it.
+        // SAFETY: the range is our mapping; from here on nothing writes to it.
         unsafe { mprotect(address, size, MprotectFlags::READ | MprotectFlags::EXEC) }?;
         Ok(chain)
     }

@@ -40,7 +40,7 @@ impl Series {
         self.hovers.push(format!("{}<br>{}: {text}", label(about), self.name));
     }
 
-    /// Nothing where no point is above 0. Sides differ in shape, too, so that they are told apart without colour.
+    /// Nothing where no point is above 0. Sides differ in shape, too, so that they are distinguished without colour.
     pub(super) fn trace(self, is_joined: bool) -> Option<Box<dyn Trace>> {
         if self.y.iter().all(Option::is_none) {
             return None;

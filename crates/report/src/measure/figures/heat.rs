@@ -111,7 +111,7 @@ impl Map<'_> {
         self.members.iter().find(is_there).copied()
     }
 
-    /// The logarithm of the cost; nothing where there is none to be told from 0.
+    /// The logarithm of the cost; nothing where there is none distinguishable from 0.
     fn height(&self, size: Bytes, second: Bytes) -> Option<f64> {
         let finding = self.at(size, second).filter(|finding| has_numbers(finding))?;
         let total = finding.total_ns.as_ref().filter(|total| is_cost(total))?;

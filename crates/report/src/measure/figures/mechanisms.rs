@@ -14,7 +14,7 @@ use crate::quantity::time;
 const FRAME: usize = 150;
 const ROW: usize = 24;
 
-/// Where a name alone would stand for two results, all that tells them apart is named.
+/// Where a name alone would stand for two results, all that distinguishes them is named.
 fn name(finding: &CaseFinding, usual: Policy) -> String {
     let case = &finding.case;
     let policy = if case.policy == usual { String::new() } else { format!(", {}", scheduler(case.policy)) };

@@ -10,10 +10,10 @@ use crate::figure::{Drawing, Figure, layout, list_axis};
 use crate::measure::row::has_numbers;
 use crate::quantity::{is_cost, with_interval};
 
-/// Cells of more could not be told apart.
+/// Cells of more could not be distinguished.
 const MOST_CPUS: usize = 256;
 
-/// What a hand-off from one CPU to another costs. `title` tells matrices of one record apart.
+/// What a hand-off from one CPU to another costs. `title` distinguishes matrices of one record.
 pub(in crate::measure) fn draw(
     title: &str,
     cells: &BTreeMap<(CpuId, CpuId), &CaseFinding>,

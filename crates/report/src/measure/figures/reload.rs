@@ -11,16 +11,16 @@ use crate::measure::reload::ordinal;
 use crate::measure::row::tone;
 use crate::quantity::{time, with_interval};
 
-/// More curves than this are told apart by nobody; the table has them all.
+/// More curves than this cannot be distinguished; the table has them all.
 const MOST_CURVES: usize = 10;
 
 /// What each walk behind a switch takes above a settled one, a curve for each case.
 pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
-    let told: Vec<&CaseFinding> = findings.iter().copied().filter(|finding| finding.reload.is_some()).collect();
-    let walks = told.iter().filter_map(|f| f.reload.as_ref()).map(|reload| reload.walks_ns.len()).max()?;
+    let reported: Vec<&CaseFinding> = findings.iter().copied().filter(|finding| finding.reload.is_some()).collect();
+    let walks = reported.iter().filter_map(|f| f.reload.as_ref()).map(|reload| reload.walks_ns.len()).max()?;
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
     let mut all = Vec::new();
-    for (number, finding) in told.iter().take(MOST_CURVES).enumerate() {
+    for (number, finding) in reported.iter().take(MOST_CURVES).enumerate() {
         let mut series = Series::default();
         for (place, walk) in finding.reload.iter().flat_map(|reload| &reload.walks_ns).enumerate() {
             let about = format!("{}, {} walk", label(&finding.case), ordinal(place));
@@ -40,7 +40,7 @@ pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
             Series::remark(&all)
         ),
         drawing: Drawing::new(traces, layout().x_axis(axis).y_axis(time_axis("above a settled walk"))),
-        table: Some(table(&told, walks)),
+        table: Some(table(&reported, walks)),
     })
 }
 

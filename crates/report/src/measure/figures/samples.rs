@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_samples_are_thinned_and_the_reader_is_told() {
+    fn too_many_samples_are_thinned_and_that_is_reported() {
         let few = many(MOST_POINTS, 7);
         let (kept, says) = thinned(few.iter().collect());
         assert_eq!((kept.len(), says.as_str()), (MOST_POINTS, ""));

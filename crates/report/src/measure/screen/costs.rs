@@ -117,7 +117,7 @@ fn cost(finding: &CaseFinding) -> Option<(String, String)> {
     Some((with_bound(cost), plus_minus(cost)))
 }
 
-/// What it is told as: the centre, or the most that it may be.
+/// How it is shown: the centre, or the most that it may be.
 fn most(finding: &CaseFinding) -> f64 {
     let cost = finding.deciding().filter(|cost| !is_cost(cost));
     cost.map_or(centre(finding), |cost| cost.high)

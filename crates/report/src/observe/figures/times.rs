@@ -24,8 +24,8 @@ pub(super) fn add(page: &mut Page, observation: &Observation) {
 
 fn draw(spread: &Spread) -> Figure {
     let kinds = [(OFF, &spread.off), (WAIT, &spread.wait)];
-    let told = kinds.iter().enumerate().filter_map(|(place, (name, bins))| Some((place, *name, bins.as_ref()?)));
-    let traces = told.map(|(place, name, bins)| bars(spread, place, name, bins)).collect();
+    let reported = kinds.iter().enumerate().filter_map(|(place, (name, bins))| Some((place, *name, bins.as_ref()?)));
+    let traces = reported.map(|(place, name, bins)| bars(spread, place, name, bins)).collect();
     let layout = layout()
         .bar_mode(BarMode::Group)
         .x_axis(edges_axis("for how long", &edges(spread)))

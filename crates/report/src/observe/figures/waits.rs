@@ -11,15 +11,15 @@ use crate::page::Page;
 use crate::quantity::{NO_NUMBER, Scale, time};
 use crate::simulate::amount::{count, share};
 
-/// As many as there are colours that are told apart.
+/// As many as there are colours that are distinguished.
 const MOST_BEHIND: usize = 7;
 
-/// Who kept whom waiting.
+/// What kept tasks waiting.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     if findings.kept_waiting.is_empty() {
         return;
     }
-    page.heading("Who kept whom waiting", "for a CPU, while it could run");
+    page.heading("What kept tasks waiting", "for a CPU, while it could run");
     page.figure(|| draw(findings));
     page.method(&["observing"]);
 }
@@ -36,7 +36,7 @@ fn draw(findings: &Findings) -> Option<Figure> {
         .y_axis(rows_axis(&beside));
     Some(Figure {
         name: "kept-waiting".to_owned(),
-        title: "Who kept whom waiting".to_owned(),
+        title: "What kept tasks waiting".to_owned(),
         caption: "How long the tasks of each program could have run and had no CPU, by who ran there meanwhile. Where several \
                   waited at once each has its own time."
             .to_owned(),

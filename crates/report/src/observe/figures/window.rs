@@ -51,8 +51,9 @@ fn waits(stretches: &[Stretch]) -> Option<Figure> {
     if waiting.is_empty() {
         return None;
     }
-    let told = waiting.iter().map(|(stretch, tasks)| (*stretch, *tasks, format!("{} tasks waiting", number(*tasks))));
-    let trace = steps(2, "waiting for a CPU", told);
+    let reported =
+        waiting.iter().map(|(stretch, tasks)| (*stretch, *tasks, format!("{} tasks waiting", number(*tasks))));
+    let trace = steps(2, "waiting for a CPU", reported);
     let rows = waiting.iter().map(|(stretch, tasks)| (*stretch, vec![number(*tasks)]));
     Some(Figure {
         name: "waits".to_owned(),
@@ -72,9 +73,9 @@ fn course(title: &str) -> plotly::Layout {
 }
 
 /// A level for each stretch from its beginning to its end.
-fn steps<'a>(place: usize, name: &str, told: impl Iterator<Item = (&'a Stretch, f64, String)>) -> Box<dyn Trace> {
+fn steps<'a>(place: usize, name: &str, reported: impl Iterator<Item = (&'a Stretch, f64, String)>) -> Box<dyn Trace> {
     let (mut x, mut y, mut hovers) = (Vec::new(), Vec::new(), Vec::new());
-    for (stretch, height, text) in told {
+    for (stretch, height, text) in reported {
         x.extend([stretch.from_seconds, stretch.to_seconds]);
         y.extend([height, height]);
         let text = format!("{}<br>{text}", from_to(stretch));

@@ -16,8 +16,8 @@ const MOST_SERIES: usize = 4;
 pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {
     let charts = exhibits.iter().filter_map(|exhibit| Some((exhibit, exhibit.chart.as_ref()?)));
     let has = |chart: &Chart, style| chart.series.iter().any(|series| series.style == style && !series.x.is_empty());
-    let is_told = |chart: &Chart| has(chart, Style::Found) && has(chart, Style::Published);
-    if let Some((exhibit, chart)) = charts.into_iter().find(|(_, chart)| is_told(chart)) {
+    let is_reported = |chart: &Chart| has(chart, Style::Found) && has(chart, Style::Published);
+    if let Some((exhibit, chart)) = charts.into_iter().find(|(_, chart)| is_reported(chart)) {
         page.heading(&format!("{}: {}", exhibit.name, exhibit.title), &chart.y_title);
         page.grid(&grid(chart));
     }

@@ -8,7 +8,7 @@ use crate::figure::{Drawing, Figure, GREY, colour, interval_bars, label, layout,
 use crate::grid::Grid;
 use crate::simulate::amount::{ends, known, perhaps, rounded, with_bound};
 
-/// More designs than this are not told from each other in a figure.
+/// More designs than this are hard to distinguish in a figure.
 const MOST_DESIGNS: usize = 24;
 
 /// Height of the figure without its rows, and of a row, in pixels.
@@ -99,18 +99,18 @@ fn bars(designs: &[&DesignFinding], party: &Party, place: usize) -> Box<dyn Trac
 }
 
 fn costs(designs: &[&DesignFinding]) -> Box<dyn Trace> {
-    let told = designs.iter().enumerate().filter_map(|(place, design)| {
+    let reported = designs.iter().enumerate().filter_map(|(place, design)| {
         let cost = &design.average_cost_cycles;
         let estimate = cost.estimate?;
         Some((place, estimate, (cost.low.unwrap_or(estimate), cost.high.unwrap_or(estimate)), cost))
     });
-    let told: Vec<_> = told.collect();
-    let cycles: Vec<f64> = told.iter().map(|(_, estimate, ..)| *estimate).collect();
-    let intervals: Vec<(f64, f64)> = told.iter().map(|(_, _, ends, _)| *ends).collect();
-    let hover = told.iter().map(|(place, _, _, cost)| {
+    let reported: Vec<_> = reported.collect();
+    let cycles: Vec<f64> = reported.iter().map(|(_, estimate, ..)| *estimate).collect();
+    let intervals: Vec<(f64, f64)> = reported.iter().map(|(_, _, ends, _)| *ends).collect();
+    let hover = reported.iter().map(|(place, _, _, cost)| {
         format!("{}<br>net: {} cycles {}", label(&designs[*place].name), with_bound(cost), ends(cost))
     });
-    Scatter::new(cycles.clone(), told.iter().map(|(place, ..)| *place).collect())
+    Scatter::new(cycles.clone(), reported.iter().map(|(place, ..)| *place).collect())
         .name("net, with its interval")
         .mode(Mode::Markers)
         .marker(Marker::new().color(GREY).size(9).symbol(MarkerSymbol::Diamond))

@@ -17,7 +17,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if tables.iter().all(|(_, table)| table.is_none()) {
         return;
     }
-    page.heading("Who evicts whom, drawn", "the level of each design where most lines are driven out");
+    page.heading("Evictions, drawn", "the level of each design where most lines are driven out");
     for (number, (design, table)) in tables.iter().enumerate() {
         page.figure(|| Some(draw(design, table.as_ref()?, number)));
     }
@@ -43,7 +43,7 @@ fn draw(design: &DesignFinding, table: &EvictionTable, number: usize) -> Figure 
         .y_axis(list_axis("evictor", &table.programs));
     Figure {
         name: format!("evictions-{}", number + 1),
-        title: format!("{}: who evicts whom in {}", design.name, table.level),
+        title: format!("{}: evictions in {}", design.name, table.level),
         caption: "Simulated lines driven out of the shared hierarchy, by program.".to_owned(),
         drawing: Drawing::new(vec![trace], layout),
         table: None,

@@ -68,12 +68,12 @@ fn an_older_record_has_all_figures_but_the_window() {
     let html = page(&older);
     assert_eq!(html.figures, ["costs", "kept-waiting", "times"].map(id));
     assert!(
-        html.page.contains("Not drawn, since this record does not tell it: how switches are spread over the window.")
+        html.page.contains("Not drawn, since this record does not have it: how switches are spread over the window.")
     );
 }
 
 #[test]
-fn what_the_kernels_counters_do_not_tell_is_told_to_be_missing() {
+fn what_the_kernels_counters_lack_is_reported_as_missing() {
     let mut counted =
         Observation { source: Source::Proc, pairs: Vec::new(), waits: Vec::new(), ..observed("redis-server", "node") };
     for tasks in &mut counted.tasks {
@@ -91,7 +91,7 @@ fn what_the_kernels_counters_do_not_tell_is_told_to_be_missing() {
 fn a_machine_whose_costs_are_not_known_has_no_figure_of_costs() {
     let html = page(&Observation { calibration: None, ..observed("redis-server", "node") });
     assert!(!html.figures.contains(&"figure-r1-costs".to_owned()));
-    assert!(html.page.contains("Not drawn, since this record does not tell it: what switches cost."));
+    assert!(html.page.contains("Not drawn, since this record does not have it: what switches cost."));
 }
 
 #[test]

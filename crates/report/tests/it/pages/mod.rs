@@ -272,7 +272,7 @@ fn a_page_is_read_without_scripts() {
     let outcome = browser::outcome(&dom, &log);
     let text = outcome["text"].as_str().expect("text");
     assert_eq!(outcome["drawn"], 0, "no script ran");
-    assert!(text.contains("Scripts are disabled"), "and the reader is told: {text}");
+    assert!(text.contains("Scripts are disabled"), "and the page says so: {text}");
     assert!(text.contains("A switch between processes over a pipe costs"), "{text}");
     assert!(outcome["tables"].as_u64().unwrap_or(0) > 5, "{}", outcome["tables"]);
 }

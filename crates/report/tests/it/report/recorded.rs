@@ -96,7 +96,7 @@ fn host() -> HostManifest {
         cpus_allowed: (0..4).map(CpuId).collect(),
         cpus_isolated: vec![],
         caches: vec![],
-        untold_caches: vec![],
+        undescribed_caches: vec![],
         core_khz: None,
         microcode: None,
         tlbs: Fact::unknown("no CPUID leaf"),

@@ -242,7 +242,7 @@ fn what_is_not_compared_says_why_first() {
     for one in &mut found.shared_cache {
         one.why = Some("the CPUs share their core".to_owned());
         one.in_turn_less_at_once_ns = None;
-        one.loses_more = LosesMore::NotTold;
+        one.loses_more = LosesMore::Undecided;
     }
     let text = table(&found);
     assert!(

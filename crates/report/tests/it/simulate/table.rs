@@ -69,7 +69,7 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
                    (5,000 to 7,000).";
     assert!(text.contains(parties), "{text}");
     let text = of(cost(-3000.0, 500.0));
-    let either = "A switch on mogul-1a costs a number of cycles that is not told from 0 (-3,000 to 500). Of that,";
+    let either = "A switch on mogul-1a costs a number of cycles not distinguishable from 0 (-3,000 to 500). Of that,";
     assert!(text.starts_with(either), "{text}");
     let text = of(cost(-500.0, 3000.0));
     assert!(text.starts_with("A switch on mogul-1a costs less than 3,000 cycles. Of that,"), "{text}");
@@ -85,7 +85,7 @@ fn a_cost_of_exactly_nothing_is_0() {
 }
 
 #[test]
-fn what_happens_once_is_told_apart_from_what_each_switch_costs() {
+fn what_happens_once_is_distinguished_from_what_each_switch_costs() {
     let text = table().replace('\n', " ");
     let says = "Apart from that, first touches of what others had loaded saved 102,000 cycles on mogul-1a, once.";
     assert!(text.contains(says), "{text}");
@@ -112,10 +112,10 @@ fn threads_of_one_process_are_said_to_count_as_one() {
     findings.threads = 3;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
     let says = "One process ran alone, in 4 threads. These count as one here, with one private hierarchy: what they cost each other";
-    assert!(text.starts_with(says) && !text.contains("nobody else used its caches"), "{text}");
+    assert!(text.starts_with(says) && !text.contains("no other process used its caches"), "{text}");
     findings.threads = 0;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
-    assert!(text.starts_with("One process ran alone: nobody else used its caches"), "{text}");
+    assert!(text.starts_with("One process ran alone: no other process used its caches"), "{text}");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
         let text = simulate::render(&head, &some, Format::Table, Style::default());
         assert!(text.lines().count() <= 57, "{}\n{text}", text.lines().count());
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        assert!(text.contains("Who evicts whom: lines of L1D in mogul-1a"), "{text}");
+        assert!(text.contains("Evictions: lines of L1D in mogul-1a"), "{text}");
     }
 }
 
@@ -285,6 +285,6 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
     let text =
         simulate::render_at_once("two.sct", [400_000, 100], &pairs, Format::Table, Style::default()).replace('\n', " ");
     let says =
-        "The trace is too short to fill the L2 of two (28 %): what sharing it costs cannot be told; trace for longer.";
+        "The trace is too short to fill the L2 of two (28 %): what sharing it costs is not known; trace for longer.";
     assert!(text.starts_with(says), "{text}");
 }

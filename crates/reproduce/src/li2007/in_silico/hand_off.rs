@@ -1,7 +1,7 @@
 //! The hand-off itself, which figures 1 and 2 leave out: two processes in a guest hand a byte over pipes, and all that they and the
 //! kernel execute is simulated in the caches of the paper's machine, and in those of this one.
 //!
-//! As in the paper, what is told is how much more it takes than the same process handing the byte to itself.
+//! As in the paper, what is reported is how much more it takes than the same process handing the byte to itself.
 
 use analysis::simulation::{Cost, DesignFinding, OriginFinding};
 use analysis::{CaseFinding, Estimate};
@@ -27,7 +27,7 @@ fn design(records: &Records, machine: Machine, arm: Arm, kib: u64, setting: usiz
     findings.designs.get(setting).ok_or_else(|| "the record lacks a design".to_owned())
 }
 
-/// Nanoseconds of a cycle: as the design has it, or at the clock that this machine's costs are told at.
+/// Nanoseconds of a cycle: as the design has it, or at the clock of this machine's costs.
 fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outcome<f64> {
     match machine {
         Machine::Xeon => design.cycle_ns.map(|[short, _]| short).ok_or_else(|| "the design has no clock".to_owned()),
@@ -66,7 +66,7 @@ fn lost(records: &Records, machine: Machine, kib: u64, of: fn(&LostCycles) -> u6
     over_settings("us", machine, |setting| {
         let at = |kib| {
             let design = design(records, machine, Arm::Two, kib, setting)?;
-            let lost = design.lost_to.ok_or("the record does not say to whom cycles are lost")?;
+            let lost = design.lost_to.ok_or("the record does not say what evicted the lines lost")?;
             us(records, machine, design, of(&lost))
         };
         if kib == 0 { at(0) } else { Ok(at(kib)? - at(0)?) }
@@ -187,7 +187,7 @@ fn executed(records: &Records) -> [Row; 2] {
     ]
 }
 
-/// Of arrays of a size: what the hand-off and its walk take more, and what is lost meanwhile in whose lines, and to whom.
+/// Of arrays of a size: what the hand-off and its walk take more, and what is lost meanwhile, in whose lines, and to what.
 fn parts(records: &Records, kib: u64) -> Vec<Row> {
     let measured = |mechanism, of: Part| Some(estimated(records, mechanism, kib, of));
     let on = |machine| Some(over_settings("us", machine, |setting| more(records, machine, kib, setting)));

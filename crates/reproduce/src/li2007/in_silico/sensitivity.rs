@@ -1,6 +1,6 @@
 //! What the claims of both figures make of everything that is not published of the machine, by one step a point.
 //!
-//! The claims are judged over all of it: what holds with some settings only is not told.
+//! The claims are judged over all of it: what holds with some settings only is not reported.
 
 use workload::Access;
 

@@ -68,7 +68,7 @@ fn analysed(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
     records.iter().map(|(record, findings)| (record, findings)).collect()
 }
 
-/// What tells the runs of a side from all others, beside their files.
+/// What distinguishes the runs of a side from all others, beside their files.
 type Runs<'a> = (&'a [PathBuf], &'a [(String, u64)]);
 
 /// A copy of a run would count as another run that came out exactly alike: a spread of 0, and a verdict from nothing.

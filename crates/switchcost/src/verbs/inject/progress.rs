@@ -43,14 +43,14 @@ impl Stop for Watcher<'_> {
         self.neighbours.look();
         self.bar.set_position(progress.elapsed.0 / 1_000_000);
         if !self.bar.is_hidden() {
-            let precision = power(self.header, runs).map_or(String::new(), |power| told(power, progress.elapsed));
+            let precision = power(self.header, runs).map_or(String::new(), |power| reported(power, progress.elapsed));
             self.bar.set_message(format!("{} runs{precision}", progress.runs));
         }
     }
 }
 
 /// `, +-14 %; +-10 % after about 40 s`.
-fn told(power: Power, elapsed: Nanos) -> String {
+fn reported(power: Power, elapsed: Nanos) -> String {
     let percent = power.half_width * 100.0;
     if power.times_as_many <= 1.0 {
         return format!(", +-{percent:.0} %");
@@ -63,9 +63,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_told_how_long_a_tenth_takes() {
-        let told = |half_width, times_as_many| told(Power { half_width, times_as_many }, Nanos::seconds(10));
-        assert_eq!(told(0.2, 4.0), ", +-20 %; +-10 % after about 40 s");
-        assert_eq!(told(0.05, 0.25), ", +-5 %");
+    fn it_is_reported_how_long_a_tenth_takes() {
+        let reported = |half_width, times_as_many| reported(Power { half_width, times_as_many }, Nanos::seconds(10));
+        assert_eq!(reported(0.2, 4.0), ", +-20 %; +-10 % after about 40 s");
+        assert_eq!(reported(0.05, 0.25), ", +-5 %");
     }
 }

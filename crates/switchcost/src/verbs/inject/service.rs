@@ -32,7 +32,7 @@ const PERIOD: Nanos = Nanos::micros(500);
 /// A phase has so many turns at least.
 const LEAST_TURNS: u64 = 8;
 
-/// How precise it is, is told so often.
+/// How often its precision is reported.
 const EACH: Nanos = Nanos::seconds(2);
 
 pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     let mut claims = Claims::default();
     let plan = plan(arguments, &host, &found, &counted, &mut claims)?;
     let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
-    claims.tell();
+    claims.report();
     record(&Run { arguments, found, counted, work }, host, plan, &place, &interrupt)?;
     drop(claims);
     show(arguments, &place.path, output, &interrupt)
@@ -142,7 +142,7 @@ fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrup
 
 fn service(run: &Run<'_>, allowed: Vec<CpuId>, is_redacted: bool) -> Service {
     let Found { id, name, look, .. } = &run.found;
-    // A command may hold what is nobody's business.
+    // A command may hold secrets.
     let work = match run.counted {
         Work::Command(_) if is_redacted => record::LEFT_OUT,
         _ => run.work,
@@ -214,13 +214,13 @@ struct Watcher<'a> {
     interrupt: &'a Interrupt,
     bar: ProgressBar,
     neighbours: Neighbours,
-    told_at: Nanos,
+    reported_at: Nanos,
 }
 
 impl<'a> Watcher<'a> {
     fn new(header: &'a Header, measured: host::live::ThreadId, interrupt: &'a Interrupt) -> Watcher<'a> {
         let neighbours = Neighbours::of(header.plan.cpu, Some(measured));
-        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours, told_at: Nanos(0) }
+        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours, reported_at: Nanos(0) }
     }
 }
 
@@ -232,8 +232,8 @@ impl Stop<Group> for Watcher<'_> {
     fn progress(&mut self, progress: Progress, groups: &[Group]) {
         self.neighbours.look();
         self.bar.set_position(progress.elapsed.0 / 1_000_000);
-        if !self.bar.is_hidden() && progress.elapsed.saturating_sub(self.told_at) >= EACH {
-            self.told_at = progress.elapsed;
+        if !self.bar.is_hidden() && progress.elapsed.saturating_sub(self.reported_at) >= EACH {
+            self.reported_at = progress.elapsed;
             let precision = half_width_ns(self.header, groups);
             self.bar.set_message(precision.map_or(String::new(), |ns| format!("+-{:.2} us of cold caches", ns / 1e3)));
         }

@@ -76,12 +76,12 @@ pub(super) fn json(command: &Command) -> String {
 }
 
 fn verb(command: &Command) -> Verb {
-    let is_told = |name: &str| name != "help" && name != "version";
+    let is_reported = |name: &str| name != "help" && name != "version";
     Verb {
         name: command.get_name().to_owned(),
         about: command.get_about().map(ToString::to_string).unwrap_or_default(),
-        arguments: command.get_arguments().filter(|flag| is_told(flag.get_id().as_str())).map(argument).collect(),
-        verbs: command.get_subcommands().filter(|verb| is_told(verb.get_name())).map(verb).collect(),
+        arguments: command.get_arguments().filter(|flag| is_reported(flag.get_id().as_str())).map(argument).collect(),
+        verbs: command.get_subcommands().filter(|verb| is_reported(verb.get_name())).map(verb).collect(),
     }
 }
 
@@ -147,7 +147,7 @@ fn is<T: 'static>(argument: &Arg) -> bool {
 
 /// The whole list, where a value is of a closed one.
 fn names(argument: &Arg) -> Vec<String> {
-    let told = argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect::<Vec<_>>();
+    let reported = argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect::<Vec<_>>();
     let listed = [
         names_of::<Mechanism>,
         names_of::<Between>,
@@ -164,7 +164,7 @@ fn names(argument: &Arg) -> Vec<String> {
         names_of::<ExportFormat>,
         names_of::<programs::Set>,
     ];
-    listed.iter().find_map(|of| of(argument)).unwrap_or(told)
+    listed.iter().find_map(|of| of(argument)).unwrap_or(reported)
 }
 
 fn names_of<T: IntoEnumIterator + Display + 'static>(argument: &Arg) -> Option<Vec<String>> {
@@ -185,7 +185,7 @@ mod tests {
         serde_json::from_str(&json(&command)).expect("JSON")
     }
 
-    fn told(verb: &str, flag: &str) -> Value {
+    fn reported(verb: &str, flag: &str) -> Value {
         let of = |list: &Value, name: &str| {
             list.as_array().expect("a list").iter().find(|one| one["name"] == name).expect("it is there").clone()
         };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_is_told_with_what_its_value_is() {
+    fn a_flag_is_reported_with_what_its_value_is() {
         for (verb, flag, kind, several) in [
             ("measure", "size", "size", Value::from("commas")),
             ("measure", "budget", "time", Value::Null),
@@ -204,22 +204,22 @@ mod tests {
             ("simulate", "record", "path", Value::Null),
             ("report", "record", "path", Value::from("repeated")),
         ] {
-            let told = told(verb, flag);
-            assert_eq!((&told["kind"], &told["several"]), (&Value::from(kind), &several), "{told}");
+            let reported = reported(verb, flag);
+            assert_eq!((&reported["kind"], &reported["several"]), (&Value::from(kind), &several), "{reported}");
         }
     }
 
     #[test]
-    fn a_closed_list_is_told_whole() {
-        assert_eq!(told("measure", "pages")["names"], serde_json::json!(["base", "huge"]));
-        assert_eq!(told("measure", "placement")["names"], serde_json::json!(["one", "pair", "matrix"]));
-        assert_eq!(told("measure", "mechanism")["names"].as_array().map(Vec::len), Some(Mechanism::iter().count()));
-        assert_eq!(told("observe", "by")["default"], "program");
+    fn a_closed_list_is_reported_whole() {
+        assert_eq!(reported("measure", "pages")["names"], serde_json::json!(["base", "huge"]));
+        assert_eq!(reported("measure", "placement")["names"], serde_json::json!(["one", "pair", "matrix"]));
+        assert_eq!(reported("measure", "mechanism")["names"].as_array().map(Vec::len), Some(Mechanism::iter().count()));
+        assert_eq!(reported("observe", "by")["default"], "program");
     }
 
     #[test]
-    fn a_value_that_may_be_left_out_is_told() {
-        assert_eq!(told("observe", "stacks")["is_value_optional"], true);
-        assert_eq!(told("observe", "requests")["is_value_optional"], false);
+    fn a_value_that_may_be_left_out_is_reported() {
+        assert_eq!(reported("observe", "stacks")["is_value_optional"], true);
+        assert_eq!(reported("observe", "requests")["is_value_optional"], false);
     }
 }

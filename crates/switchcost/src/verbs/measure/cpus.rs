@@ -51,7 +51,7 @@ impl Claims {
     }
 
     /// Says what was found, where the measurement will be made: it is no part of why one is refused.
-    pub(crate) fn tell(&mut self) {
+    pub(crate) fn report(&mut self) {
         self.notes.drain(..).for_each(|note| say!("{note}"));
     }
 }

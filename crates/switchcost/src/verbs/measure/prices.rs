@@ -25,7 +25,7 @@ use crate::signals::Interrupt;
 /// Three quarters of a power of two: what fills a level to its last line loses lines of its own again and again.
 const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
 const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
-/// Each at other places: as many as an interval of 90 % is worth telling of.
+/// Each at other places: as many as an interval of 90 % needs.
 const ARRAYS: usize = 8;
 /// Without --budget; the other half is of the kernel's way.
 const BUDGET: Nanos = Nanos::seconds(60);

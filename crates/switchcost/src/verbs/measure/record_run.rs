@@ -80,7 +80,7 @@ impl RunToRecord {
         if is_unpinned { self.host.cpus_allowed.clone() } else { measured_cpus(&self.plan) }
     }
 
-    /// What is known of the core's clock, and whether a counter of the CPU's tells it, too.
+    /// What is known of the core's clock, and whether a counter of the CPU shows it, too.
     fn core_clock(&self, clock: Clock) -> (CoreClock, Option<CycleEvent>, SelfTest) {
         let mut facts = core_clock::facts(clock);
         let measured = measured_cpus(&self.plan);

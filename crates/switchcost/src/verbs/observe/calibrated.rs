@@ -45,7 +45,7 @@ pub(super) fn find(
     Ok(calibration)
 }
 
-/// Whether it tells what reloading costs, likely and at most. Older versions measured less: then it is done again.
+/// Whether it has what reloading costs, likely and at most. Older versions measured less: then it is done again.
 fn is_whole(calibration: &Calibration) -> bool {
     !calibration.reloads.is_empty() && calibration.loads.iter().any(|load| load.in_order_ns.is_some())
 }
@@ -56,8 +56,8 @@ fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
     (is_fresh && is_same(&record.header.host, host)).then(|| calibration(record, &analysis::analyse(record)))?
 }
 
-/// Whether a switch costs the same: the kernel, the processor, and what makes either slower are. A record may have been told to keep
-/// the machine's name and the kernel's command line to itself.
+/// Whether a switch costs the same: the kernel, the processor, and what makes either slower are. A record may have been made to keep the
+/// machine's name and the kernel's command line to itself.
 pub(super) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
     let now = if record.is_redacted() { host.clone().redacted() } else { host.clone() };
     let of = |host: &HostManifest| {

@@ -58,7 +58,7 @@ impl Shared {
     }
 }
 
-/// An address that is ours, at which nobody is answered yet: who asks waits.
+/// An address that is ours, at which requests are not answered yet, and wait.
 pub(super) struct Address {
     listener: TcpListener,
     asked: SocketAddr,

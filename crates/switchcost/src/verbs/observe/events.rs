@@ -19,7 +19,7 @@ pub(super) struct Events<'a> {
     taken: Vec<Event>,
 }
 
-/// Observes with a trace that is written meanwhile. What was observed is there even if the trace failed, which is told then.
+/// Observes with a trace that is written meanwhile. What was observed is there even if the trace failed, which is reported then.
 pub(super) fn written<T>(
     output: Output,
     costs: Option<DirectCosts>,

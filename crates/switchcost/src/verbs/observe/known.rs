@@ -114,7 +114,7 @@ mod tests {
         let command = ["/bin/sh".to_owned(), "-c".to_owned()];
         let now = |words: &[OsString]| (words[0] == "/bin/sh").then(|| "abcd".to_owned());
         let mut programs = Programs::default();
-        assert!(programs.take("abcd", &command, now).is_none(), "nobody runs it");
+        assert!(programs.take("abcd", &command, now).is_none(), "no process runs it");
         programs.living.insert("abcd".to_owned(), vec![7, 8]);
         programs.ended.extend(["sh".to_owned(), "a_name_of_more".to_owned()]);
         assert!(programs.take("0123", &command, now).is_none(), "it is another program now");

@@ -1,4 +1,4 @@
-//! Who looks while it is observed: the record, the terminal, whoever asks over the network, and a trace of each switch.
+//! Who looks while it is observed: the record, the terminal, clients over the network, and a trace of each switch.
 
 use observation::{Event, Observation};
 use observe::{Listener, NoBpf, Notice};

@@ -50,7 +50,7 @@ impl Loaded {
         &self.name
     }
 
-    /// What a measurement tells later ones of the core, beside its record.
+    /// What a measurement leaves for later ones about the core, beside its record.
     pub(crate) fn core_sharing(&self) -> Option<(&MeasureRecord, CoreSharing)> {
         let Content::Measured { record, findings, .. } = &self.content else { return None };
         Some((record, analysis::core_sharing(record, findings)?))
@@ -90,7 +90,7 @@ impl Loaded {
             Content::Injected { findings, .. } => findings.footprints.iter().any(|found| !found.is_measured()),
             Content::Observed { .. } | Content::Simulated { .. } => false,
         };
-        if is_any_missing { Exit::Reservations } else { Exit::Success }
+        if is_any_missing { Exit::Partial } else { Exit::Success }
     }
 }
 

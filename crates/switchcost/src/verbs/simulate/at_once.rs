@@ -9,7 +9,7 @@ use simulation_result::LastLevelCounts;
 use trace::Chunk;
 use trace::reorder::{Reordered, Schedule, Streams};
 
-use super::{designs, orders, tell_notes};
+use super::{designs, orders, print_notes};
 use crate::cli::simulate::SimulateArguments;
 use crate::cli::trace::QUANTUM_INSTRUCTIONS;
 use crate::exit::{Exit, Failure};
@@ -30,14 +30,14 @@ pub(super) fn run(path: &Path, instructions: u64, arguments: &SimulateArguments)
     let (in_turn, at_once) = (machines()?, machines()?);
     let quantum = orders::wanted(arguments, path)?.first().map(|order| order.quantum_instructions);
     let quantum = quantum.or(orders::open(path)?.header().quantum_instructions).unwrap_or(QUANTUM_INSTRUCTIONS);
-    tell_notes(orders::open(path)?.header());
+    print_notes(orders::open(path)?.header());
     let stopped = || interrupt.exit().unwrap_or(Exit::Broken);
     let Some(streams) = orders::take_apart(path, &interrupt)? else { return Ok(stopped()) };
     let Some(in_turn) = simulate(path, &streams, quantum, in_turn, &interrupt)? else { return Ok(stopped()) };
     let Some(at_once) = simulate(path, &streams, instructions, at_once, &interrupt)? else { return Ok(stopped()) };
     let pairs: Vec<AtOnce> =
         in_turn.into_iter().zip(at_once).map(|(in_turn, at_once)| AtOnce { in_turn, at_once }).collect();
-    let (form, style) = (&arguments.designs.form, output.style(arguments.designs.depth));
+    let (form, style) = (&arguments.designs.form, output.style(arguments.designs.verbosity));
     let source = path.to_string_lossy();
     output.write(&render_at_once(&source, [quantum, instructions], &pairs, form.format, style))?;
     Ok(Exit::Success)

@@ -13,7 +13,7 @@ use trace::TraceFile;
 use trace::reorder::{Reordered, Schedule, Streams, StreamsReader};
 use units::Nanos;
 
-use super::{DEFAULT_INTERVAL, Run, designs, feed, tell_notes};
+use super::{DEFAULT_INTERVAL, Run, designs, feed, print_notes};
 use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};
 use crate::cli::trace::QUANTUM_INSTRUCTIONS;
 use crate::exit::{Exit, Failure};
@@ -106,7 +106,7 @@ pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) ->
     }
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    tell_notes(open(path)?.header());
+    print_notes(open(path)?.header());
     let Some(streams) = take_apart(path, &interrupt)? else { return Ok(interrupt.exit().unwrap_or(Exit::Broken)) };
     let mut records = Vec::new();
     for (number, order) in orders.iter().enumerate() {
@@ -120,10 +120,10 @@ pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) ->
         }
     }
     if let [record] = records.as_slice() {
-        let shown = report::show(record, &arguments.form, arguments.depth, output)?;
+        let shown = report::show(record, &arguments.form, arguments.verbosity, output)?;
         return Ok(interrupt.exit().unwrap_or(shown));
     }
-    let text = text(&records, arguments, output.style(arguments.depth))?;
+    let text = text(&records, arguments, output.style(arguments.verbosity))?;
     output.write(&text)?;
     Ok(interrupt.exit().unwrap_or(Exit::Success))
 }

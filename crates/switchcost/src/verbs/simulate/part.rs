@@ -53,7 +53,7 @@ pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments)
         without_warm_up: Vec::new(),
     };
     let record = run.of_part(part, check.map(WithoutWarmUps::finish)).finish(incomplete)?;
-    let shown = report::show(&record, &arguments.designs.form, arguments.designs.depth, output)?;
+    let shown = report::show(&record, &arguments.designs.form, arguments.designs.verbosity, output)?;
     Ok(interrupt.exit().unwrap_or(shown))
 }
 

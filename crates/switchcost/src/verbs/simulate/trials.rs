@@ -8,7 +8,7 @@ use ::report::{Format, Style};
 use analysis::simulation::{Findings, Options, over_trials};
 use simulation_result::Simulation;
 
-use super::{LIVE, orders, refuse_capture_flags, simulate, tell_notes};
+use super::{LIVE, orders, print_notes, refuse_capture_flags, simulate};
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -33,7 +33,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     let interrupt = Interrupt::watch()?;
     let (mut records, mut are_whole) = (Vec::new(), true);
     for (number, path) in paths.iter().enumerate() {
-        tell_notes(look::open(path)?.header());
+        print_notes(look::open(path)?.header());
         let record = orders::new_record(number + 1)?;
         let Some((record, is_whole)) = simulate(path, designs, Some(record), &interrupt)? else {
             return interrupt.exit().ok_or_else(|| Failure::Empty(path.clone()));
@@ -44,7 +44,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
             break;
         }
     }
-    let text = text(&records, designs, output.style(designs.depth))?;
+    let text = text(&records, designs, output.style(designs.verbosity))?;
     output.write(&text)?;
     Ok(interrupt.exit().unwrap_or(if are_whole { Exit::Success } else { Exit::Record }))
 }

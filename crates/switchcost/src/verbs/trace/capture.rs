@@ -83,13 +83,13 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let finished = recorder.finish().map_err(|source| failed(&path, source));
     if let (Err(_), Ok((_, written))) = (&outcome, &finished) {
         match written.instructions {
-            // The failure is what there is to tell.
+            // The failure is what there is to report.
             0 => drop(fs::remove_file(&path)),
             kept => say!("what was captured until the failure is kept: {kept} instructions in {}", path.display()),
         }
     }
     let ended = outcome?;
-    ended.tell(is_redacted);
+    ended.report(is_redacted);
     let (_, written) = finished?;
     say!(
         "{} instructions, {} references and {} switches in {} ({:.3} B an instruction)",
@@ -121,7 +121,7 @@ pub(crate) trait Live {
 
 impl Ended {
     /// Says what there is to know of it beside what was captured. That is written first.
-    pub(crate) fn tell(&self, is_redacted: bool) {
+    pub(crate) fn report(&self, is_redacted: bool) {
         let summary = &self.summary;
         for warning in &summary.warnings {
             say!("{warning}");
@@ -147,13 +147,13 @@ impl Ended {
         }
     }
 
-    /// How it is told to a shell: as the first command ended that failed.
+    /// The exit code for the shell: that of the first command that failed.
     pub(crate) fn exit(&self, interrupt: &Interrupt) -> Exit {
         if let Some(exit) = interrupt.exit() {
             return exit;
         }
         let failed = self.summary.statuses.iter().flatten().find_map(|status| Exit::of_command(*status));
-        let own = if self.summary.warnings.is_empty() { Exit::Success } else { Exit::Reservations };
+        let own = if self.summary.warnings.is_empty() { Exit::Success } else { Exit::Partial };
         failed.unwrap_or(own)
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let Some(exported) = written else { return Ok(Exit::Success) };
     if exported.processes > 1 {
         say!(
-            "the addresses of {} processes are in one text, which does not tell whose they are: what reads it takes \
+            "the addresses of {} processes are in one text, which does not say whose they are: what reads it takes \
              equal ones for the same memory; for what one process does, export it alone (--process N, see switchcost trace \
              info)",
             exported.processes

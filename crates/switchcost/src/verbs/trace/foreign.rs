@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_is_told_by_its_name() {
+    fn a_trace_is_recognized_by_its_name() {
         for name in ["drmemtrace.a.b.1.2.trace.zip", "x.trace", "chase.1.2.3.memtrace.sz", "x.trace.gz"] {
             assert!(is_trace(name), "{name}");
         }

@@ -28,7 +28,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
         step = importer.next_into(&mut chunk);
     };
     let written = trace.finish()?;
-    tell(&importer, written.instructions, &arguments.output);
+    report(&importer, written.instructions, &arguments.output);
     outcome?;
     if written.instructions == 0 {
         return Err(Failure::Empty(arguments.file.clone()));
@@ -57,7 +57,7 @@ fn header(from: ForeignFormat, importer: &Importer<Box<dyn BufRead>>) -> TraceHe
     TraceHeader { notes: importer.notes(), ..TraceHeader::new(&from.to_string(), TraceOrder::Imported, arch) }
 }
 
-fn tell(importer: &Importer<Box<dyn BufRead>>, instructions: u64, output: &Path) {
+fn report(importer: &Importer<Box<dyn BufRead>>, instructions: u64, output: &Path) {
     if importer.ignored_lines() > 0 {
         say!("passed over {} lines that are no events", importer.ignored_lines());
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use trace::{Chunk, ReadTraceError, TraceReader};
 
-use crate::cli::Depth;
+use crate::cli::Verbosity;
 use crate::cli::trace::{HeadArguments, TraceFile};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -22,7 +22,7 @@ pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static
 pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let summary = trace::summarize(open(&arguments.file)?);
-    let text = report::trace::render_info(&summary, arguments.form.format, output.style(Depth::default()));
+    let text = report::trace::render_info(&summary, arguments.form.format, output.style(Verbosity::default()));
     output.write(&text)?;
     Ok(if summary.loss.is_some() { Exit::Record } else { Exit::Success })
 }
@@ -33,7 +33,7 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     if found.is_sound() {
         check_symbols(&arguments.file)?;
     }
-    let text = report::trace::render_check(&found, arguments.form.format, output.style(Depth::default()));
+    let text = report::trace::render_check(&found, arguments.form.format, output.style(Verbosity::default()));
     output.write(&text)?;
     Ok(if found.is_sound() { Exit::Success } else { Exit::Record })
 }

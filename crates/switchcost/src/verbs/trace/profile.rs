@@ -28,7 +28,7 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
         profiler.add(chunk);
         Ok(())
     })?;
-    ended.tell(is_redacted);
+    ended.report(is_redacted);
     let profile = made(profiler, &header);
     output.write(&text(&profile))?;
     keep(&profile);

@@ -78,7 +78,7 @@ fn trace(
     let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
     let names: Vec<String> =
         commands.iter().map(|command| redact::shown(words(command), is_redacted).join(" ")).collect();
-    tell(&names, &summary, bytes, path);
+    report(&names, &summary, bytes, path);
     Ok(exit(&summary))
 }
 
@@ -100,7 +100,7 @@ fn capture(
     Ok((summary, written.bytes))
 }
 
-fn tell(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
+fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
     for output in &summary.outputs {
         // A reader that has gone wants no more.
         let _ = std::io::stdout().write_all(output);
@@ -130,7 +130,7 @@ fn tell(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
 
 fn exit(summary: &GuestSummary) -> Exit {
     let failed = summary.statuses.iter().find_map(|status| Exit::of_command(*status));
-    let own = if summary.warnings.is_empty() { Exit::Success } else { Exit::Reservations };
+    let own = if summary.warnings.is_empty() { Exit::Success } else { Exit::Partial };
     failed.unwrap_or(own)
 }
 

@@ -13,7 +13,7 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
         place.run(&["compare", text(&base), text(&new), "--fail-above", "5%", "--format", "json"])
     };
     let mut ran = compared();
-    // A neighbour may leave no number, or so few that nothing can be told: not every time.
+    // A neighbour may leave no number, or so few that nothing is known: not every time.
     for _ in 0..4 {
         if ran.code == 6 {
             break;

@@ -25,7 +25,7 @@ impl Drop for Hog {
 
 /// Between the turns of the other, which has half of the CPU.
 #[test]
-fn under_a_hog_without_real_time_rights_a_number_is_told_to_be_from_beside_it() {
+fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
     let place = Place::alone();
     let cpu = allowed_cpus().last().expect("one CPU").to_string();
     let _hog = Hog::on(&cpu);
@@ -47,7 +47,7 @@ fn under_a_hog_without_real_time_rights_a_number_is_told_to_be_from_beside_it() 
 #[test]
 fn a_yield_on_an_empty_run_queue_is_caught() {
     let place = Place::alone();
-    // Two tasks on two CPUs: each yields to nobody, and the time of that looks like a fast switch.
+    // Two tasks on two CPUs: each yields to no task, and that time looks like a fast switch.
     if allowed_cpus().len() < 2 {
         eprintln!("skipped: there is one CPU");
         return;
@@ -62,8 +62,8 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
     assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
 }
 
-/// Whether most of up to eight runs give what was made up, to within these shares: a neighbour of a virtual machine may shift
-/// some runs unseen, an error of ours would shift or scatter all. A run that says that it was disturbed tells nothing.
+/// Whether most of up to eight runs give what was made up, to within these shares: a neighbour of a virtual machine may shift some runs
+/// unseen, an error of ours would shift or scatter all. A run that reports a disturbance shows nothing.
 fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), String> {
     let (mut recovered, mut missed) = (0, Vec::new());
     for _ in 0..8 {

@@ -53,7 +53,7 @@ pub(crate) fn count(value: &Value) -> u64 {
 }
 
 impl Place {
-    /// For what is told by its messages, files and exit codes, however busy the machine is.
+    /// For what its messages, files and exit codes show, however busy the machine is.
     pub(crate) fn new() -> Place {
         let guard = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
         Place { _turn: Turn::Beside { _guard: guard }, folder: tempfile::tempdir().expect("a temporary folder") }
@@ -158,8 +158,8 @@ pub(crate) fn has_flag(result: &Value, flag: &str) -> bool {
     result["flags"].as_array().expect("flags").iter().any(|found| found == flag)
 }
 
-/// Whether a neighbour of this machine left no number: samples, or so many repetitions, were left out for what somebody else
-/// did, or somebody else took the CPU in between.
+/// Whether a neighbour of this machine left no number: samples, or so many repetitions, were left out for a disturbance, or another task
+/// took the CPU in between.
 pub(crate) fn is_disturbed(result: &Value) -> bool {
     let was_interrupted = result["involuntary_share"].as_f64().is_some_and(|share| share > 0.0);
     result["status"] == "not-measured"

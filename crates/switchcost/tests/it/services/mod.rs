@@ -57,24 +57,24 @@ fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Op
         return None;
     }
     assert!(json["processes"].as_array().is_some_and(|all| all.iter().any(|it| it["name"] == service.name)), "{json}");
-    let told = std::fs::read_to_string(folder.join("kernels")).expect("what the kernel has counted");
-    check_counts(&told, &json);
+    let reported = std::fs::read_to_string(folder.join("kernels")).expect("what the kernel has counted");
+    check_counts(&reported, &json);
     Some(json)
 }
 
-/// Each switch that the kernel has counted, by kind, but for those at the ends of processes: whoever is waited for may not have been
+/// Each switch that the kernel has counted, by kind, but for those at the ends of processes: a task that is waited for may not have been
 /// switched from for the last time, be it that it is preempted as it ends, and who has looked at its own counts goes on.
-fn check_counts(told: &str, json: &Value) {
-    let told: Vec<u64> = told.split(' ').filter_map(|number| number.parse().ok()).collect();
-    let [voluntary, involuntary] = told[..] else { panic!("two numbers: {told:?}") };
+fn check_counts(reported: &str, json: &Value) {
+    let reported: Vec<u64> = reported.split(' ').filter_map(|number| number.parse().ok()).collect();
+    let [voluntary, involuntary] = reported[..] else { panic!("two numbers: {reported:?}") };
     let all = &json["all"];
     let [switches, observed, tasks] = ["switches", "involuntary", "tasks"].map(|name| count(&all[name]));
-    for (what, told, observed) in
+    for (what, reported, observed) in
         [("voluntary", voluntary, switches - observed), ("involuntary", involuntary, observed)]
     {
         // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
-        let range = told - told / 1000..=told + told / 1000 + tasks + 20;
-        assert!(range.contains(&observed), "{what}: {observed} observed, {told} by the kernel, {tasks} tasks");
+        let range = reported - reported / 1000..=reported + reported / 1000 + tasks + 20;
+        assert!(range.contains(&observed), "{what}: {observed} observed, {reported} by the kernel, {tasks} tasks");
     }
     println!("{switches} switches of {tasks} tasks, the kernel counts {}", voluntary + involuntary);
     let of_causes: u64 = json["causes"].as_array().expect("causes").iter().map(|cause| count(&cause["switches"])).sum();
@@ -124,7 +124,7 @@ fn nginx_under_wrk_waits_for_requests() {
     };
     let Some(json) = found(&place, &packages, &service, place.folder()) else { return };
     assert!(switches(&json, "blocked", "epoll_wait") > 100, "{}", json["causes"]);
-    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "nobody is left");
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "no server is left");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
         socket: format!("{folder}/.s.PGSQL.5432"),
         signal: "INT",
         server: format!("{programs}/postgres -D {folder}/data -k {folder} -c listen_addresses= -c fsync=off"),
-        // It answers before it lets anybody in.
+        // It answers before it accepts connections.
         load: format!(
             "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do {programs}/pgbench -h {folder} -U postgres -i -q postgres && break; sleep 0.2; done; \
              {programs}/pgbench -h {folder} -U postgres -n -c 16 -T 3 postgres'"

@@ -15,7 +15,7 @@ const NOTHING: &str = "the end of the file behind a footer (type 26), which more
 pub(super) struct File<R: BufRead> {
     pub(super) name: String,
     pub(super) records: Records<R>,
-    /// The thread of the records that come, and its process, where they are told.
+    /// The thread of the records that come, and its process, if they are reported.
     pub(super) thread: Option<u64>,
     pub(super) process: Option<u64>,
     /// When the records that come ran, in microseconds, and on which CPU; 0 before the first time stamp.

@@ -4,9 +4,9 @@ use super::numbers::file_type::{
     AARCH64, ARM32, CORE, FILTERED, FILTERED_AT_FIRST, INSTRUCTIONS_ONLY, KERNEL_INSTRUCTIONS_ONLY, REGDEPS, TEMPLATES,
     UNKNOWN, X86_32, X86_64,
 };
-use crate::import::{ImportError, Place};
+use crate::import::{ImportError, Location};
 
-/// Bits that matter here. The others tell what markers there are.
+/// Bits that matter here. The others show what markers there are.
 const LOOKED_AT: u64 = INSTRUCTIONS_ONLY | KERNEL_INSTRUCTIONS_ONLY | CORE | REGDEPS | UNKNOWN;
 
 const NO_DATA: &str = "the trace has no data references, since it was taken of instructions alone: whatever is said of data is missing, \
@@ -23,7 +23,7 @@ const LATER: &str =
 pub(super) struct FileType(u64);
 
 impl FileType {
-    pub(super) fn new(bits: u64, place: Place) -> Result<FileType, ImportError> {
+    pub(super) fn new(bits: u64, place: Location) -> Result<FileType, ImportError> {
         let architectures = [(AARCH64, "aarch64"), (ARM32, "32-bit ARM"), (X86_32, "32-bit x86")];
         if let Some((_, found)) = architectures.into_iter().find(|(bit, _)| bits & bit != 0) {
             return Err(ImportError::Architecture { place, found });
@@ -44,7 +44,7 @@ impl FileType {
     }
 
     /// The same as far as it matters here.
-    pub(super) fn agree(before: Option<FileType>, found: FileType, place: Place) -> Result<(), ImportError> {
+    pub(super) fn agree(before: Option<FileType>, found: FileType, place: Location) -> Result<(), ImportError> {
         match before {
             Some(before) if (before.0 ^ found.0) & LOOKED_AT != 0 => {
                 Err(ImportError::Mixed { place, found: found.0, before: before.0 })

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use crate::import::packed::Unpacked;
-use crate::import::{ImportError, Place};
+use crate::import::{ImportError, Location};
 
 use super::numbers::kind;
 
@@ -25,7 +25,7 @@ impl<R: BufRead> Records<R> {
     }
 
     /// Where the next record begins.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Location {
         self.0.place()
     }
 

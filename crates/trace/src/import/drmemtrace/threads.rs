@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::import::assembler::Assembler;
-use crate::import::{ImportError, Place};
+use crate::import::{ImportError, Location};
 use crate::{BlockFlags, Cause, Mark, ProcessId, TaskId};
 
 /// Far more threads than traced programs have; what is kept of each is bounded by this.
@@ -15,7 +15,7 @@ const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1
 /// one address space: it lives on other cores, or in other files, when its last thread here has ended.
 #[derive(Default)]
 pub(super) struct Threads {
-    /// The thread of the records that come, and its process where it is told.
+    /// The thread of the records that come, and its process if it is reported.
     thread: u64,
     process: Option<u64>,
     /// The task of a thread and the number of its process.
@@ -32,7 +32,7 @@ pub(super) struct Threads {
 struct Process {
     id: ProcessId,
     living: u32,
-    /// The last task, whose end is told when another is born: until then nobody else lives in the address space.
+    /// The last task, whose end is recorded when another is born: until then no other task lives in the address space.
     ended: Option<TaskId>,
 }
 
@@ -67,7 +67,7 @@ impl Threads {
         self.process = Some(process);
     }
 
-    /// The running task calls the kernel; a number that no call has is not told.
+    /// The running task calls the kernel; a number that no call has is not reported.
     pub(super) fn call(&mut self, number: u64) {
         self.leaving.call = u16::try_from(number).ok();
     }
@@ -128,10 +128,10 @@ impl Threads {
     }
 
     /// Makes the present thread's task run.
-    pub(super) fn run(&mut self, place: Place, into: &mut Assembler) -> Result<(), ImportError> {
+    pub(super) fn run(&mut self, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
         let known = self.tasks.get(&self.thread).copied();
         let task = match known {
-            Some((task, process)) if self.process.is_none_or(|told| told == process) => task,
+            Some((task, process)) if self.process.is_none_or(|reported| reported == process) => task,
             _ => self.birth(place, into)?,
         };
         let leaving = std::mem::take(&mut self.leaving);
@@ -143,7 +143,7 @@ impl Threads {
         Ok(())
     }
 
-    fn birth(&mut self, place: Place, into: &mut Assembler) -> Result<TaskId, ImportError> {
+    fn birth(&mut self, place: Location, into: &mut Assembler) -> Result<TaskId, ImportError> {
         if self.last_task >= MOST_TASKS {
             return Err(ImportError::Threads { place, most: MOST_TASKS });
         }

@@ -1,4 +1,4 @@
-//! Earlier records of a machine, as the usual folder has them: they tell how much its runs differ.
+//! Earlier records of a machine, as the usual folder has them: they show how much its runs differ.
 
 use analysis::Findings;
 use record::{Header, MeasureRecord};

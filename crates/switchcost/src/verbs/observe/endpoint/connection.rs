@@ -14,7 +14,7 @@ use super::request::{self, Asked, LONGEST_HEAD, Refused};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// For a snapshot; then the last one is given.
 const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
-/// For whoever goes on sending behind its request: closing at once would take the answer away from it.
+/// For clients that keep sending after their request: closing at once would take the answer away from it.
 const LINGER: Duration = Duration::from_millis(500);
 /// What is passed over of it.
 const MOST_PASSED_OVER: usize = 64 << 10;
@@ -56,7 +56,7 @@ impl Connection {
         if let Phase::Waiting(asked) = self.phase { Some(asked) } else { None }
     }
 
-    /// What to be told of.
+    /// What to report.
     pub(super) fn interest(&self) -> PollFlags {
         match self.phase {
             Phase::Reading(_) | Phase::Lingering(_) => PollFlags::IN,

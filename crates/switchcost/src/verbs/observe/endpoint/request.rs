@@ -85,8 +85,8 @@ fn has_body(fields: &[Header<'_>]) -> bool {
         || values(fields, "transfer-encoding").next().is_some()
 }
 
-/// The address that we listen at, or this machine by a name that nobody else can give to it: a page of a browser that had its own name
-/// point here (DNS rebinding) would send that. The port is another one where somebody forwards it.
+/// The address that we listen at, or this machine by a name that no one else can give to it: a page of a browser that had its own name
+/// point here (DNS rebinding) would send that. The port differs if it is forwarded.
 fn is_own(host: &[u8], own: SocketAddr) -> bool {
     let Ok(host) = std::str::from_utf8(host) else { return false };
     let (name, port) = match host.rsplit_once(':') {

@@ -15,9 +15,9 @@ use super::{Shared, Snapshot};
 
 /// Clients at a time.
 pub(super) const MOST: usize = 16;
-/// Where all places are taken for so long, whoever comes is told so; a crowd that is served at once has come and gone by then.
+/// Where all places are taken for so long, clients are refused; a crowd that is served at once has come and gone by then.
 const CROWDED: Duration = Duration::from_millis(250);
-/// A snapshot as young as this is given to whoever asks.
+/// A snapshot as young as this is given to any client.
 const YOUNG: Duration = Duration::from_millis(250);
 /// From one look at everything to the next, at most.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);

@@ -112,7 +112,7 @@ fn odd_lengths_and_bodies_that_never_come_are_refused_at_once() {
 }
 
 #[test]
-fn clients_that_do_not_read_and_clients_that_do_not_ask_keep_nobody_waiting() {
+fn clients_that_do_not_read_and_clients_that_do_not_ask_keep_no_one_waiting() {
     let observed = observed();
     let request = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n", observed.address);
     let deaf: Vec<TcpStream> = (0..4)
@@ -132,7 +132,7 @@ fn clients_that_do_not_read_and_clients_that_do_not_ask_keep_nobody_waiting() {
 }
 
 #[test]
-fn a_crowd_of_silent_clients_is_put_out_in_time_and_the_others_are_told() {
+fn a_crowd_of_silent_clients_is_dropped_in_time_and_the_others_are_refused() {
     let observed = observed();
     let silent: Vec<TcpStream> = (0..server::MOST).map(|_| observed.connect()).collect();
     let began = Instant::now();
@@ -141,7 +141,7 @@ fn a_crowd_of_silent_clients_is_put_out_in_time_and_the_others_are_told() {
         if !answer.is_empty() {
             break answer;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "nobody is told anything");
+        assert!(began.elapsed() < Duration::from_secs(20), "no client is answered");
     };
     assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("Retry-After"), "{answer}");
     let is_served = || {

@@ -137,7 +137,7 @@ fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> 
     capture::fetch(&Package { name }, &folder)
 }
 
-/// Kernels that were downloaded, for the next time; where they cannot be kept, a folder in which nobody else has put one.
+/// Kernels that were downloaded, for the next time; if they cannot be kept, a folder in which no one else has put one.
 fn kernels_folder() -> std::io::Result<PathBuf> {
     let usual = home::cache().map(|cache| cache.join("kernels"));
     usual

@@ -1,4 +1,4 @@
-//! What nobody rings for: who was killed, or stopped.
+//! Events that no notification announces: who was killed, or stopped.
 
 use std::time::Instant;
 
@@ -8,16 +8,16 @@ use crate::probe::Kernel;
 use crate::protocol::{slot, state};
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// What nobody rings for.
-    pub(super) fn look_around(&mut self, stuck_since: Instant) -> Result<(), Halt<T::Error>> {
-        self.looked_around = Instant::now();
+    /// Events that no notification announces.
+    pub(super) fn poll_tasks(&mut self, stuck_since: Instant) -> Result<(), Halt<T::Error>> {
+        self.last_poll = Instant::now();
         if self.launch.is_none() {
             self.read_reports()?;
         }
-        for dead in self.tenants.dead()? {
-            self.bury(dead)?;
+        for dead in self.monitor.dead()? {
+            self.task_exit(dead)?;
         }
-        self.tenants.release();
+        self.monitor.release();
         if stuck_since.elapsed() > LONGEST_SLEEP {
             self.suspend_stopped()?;
         }
@@ -25,9 +25,9 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     }
 
     /// Notes the end of a task that the kernel has ended. What it had not submitted is lost.
-    fn bury(&mut self, dead: u32) -> Result<(), Halt<T::Error>> {
-        let process = self.tenants.process(dead);
-        if self.ring.full().any(|full| self.tenants.process(full.slot) == process) {
+    fn task_exit(&mut self, dead: u32) -> Result<(), Halt<T::Error>> {
+        let process = self.monitor.process(dead);
+        if self.ring.full().any(|full| self.monitor.process(full.slot) == process) {
             return Ok(());
         }
         let place = self.ring.slot(dead);
@@ -40,23 +40,23 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         self.ring.reclaim(dead)?;
         place.clear_open_stamp();
         place.set_ended();
-        self.decoder.bury(dead)?;
-        // Its slot may soon be somebody else's, whose fate is not the one that was asked for.
+        self.decoder.task_exit(dead)?;
+        // Its slot may soon belong to another task, whose end is not the one that was asked for.
         if let Some(run) = self.run.as_mut().filter(|run| run.slot == dead && is_open(run.left)) {
             run.left = Some(Left::Ended);
         }
-        self.tenants.bury(dead);
+        self.monitor.task_exit(dead);
         Ok(())
     }
 
-    /// Tasks that sleep in the middle of a run were stopped by a signal, and whoever continues them may be waiting for an
-    /// empty buffer.
+    /// Tasks that sleep in the middle of a run were stopped by a signal, and the task that continues them may be waiting for an empty
+    /// buffer.
     fn suspend_stopped(&mut self) -> Result<(), Halt<T::Error>> {
         let open: Vec<(u32, u64)> =
-            self.tenants.living().map(|slot| (slot, self.ring.slot(slot).open_stamp())).collect();
+            self.monitor.living().map(|slot| (slot, self.ring.slot(slot).open_stamp())).collect();
         self.suspended.retain(|stamp| open.iter().any(|(_, open)| open == stamp));
         for (slot, stamp) in open.into_iter().filter(|&(_, stamp)| stamp != 0) {
-            let is_asleep = matches!(self.tenants.kernel(slot)?, Kernel::Asleep { .. });
+            let is_asleep = matches!(self.monitor.kernel(slot)?, Kernel::Asleep { .. });
             if is_asleep && self.ring.slot(slot).open_stamp() == stamp && !self.suspended.contains(&stamp) {
                 self.suspended.push(stamp);
             }

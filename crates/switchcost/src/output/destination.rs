@@ -10,7 +10,7 @@ const MOST_LINKS: usize = 40;
 
 /// What a name for a result leads to, behind all links.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Destination {
     /// This program's own standard output.
     Stdout,
     /// What is there to be written to and not to be replaced: a device, a FIFO, what a process has open.
@@ -19,8 +19,8 @@ pub(super) enum Place {
     File(PathBuf),
 }
 
-impl Place {
-    pub(super) fn behind(name: &Path) -> io::Result<Place> {
+impl Destination {
+    pub(super) fn behind(name: &Path) -> io::Result<Destination> {
         // The kernel's own word on what cannot be reached, and on links that lead in a circle. Links to nothing do not.
         let found = fs::metadata(name);
         match &found {
@@ -37,16 +37,16 @@ impl Place {
             if is_of_descriptors(&folder) {
                 let is_ours = folder == Path::new("/proc/self/fd").canonicalize()?;
                 let is_stdout = is_ours && path.file_name().is_some_and(|number| number == "1");
-                return Ok(if is_stdout { Place::Stdout } else { Place::Stream(path) });
+                return Ok(if is_stdout { Destination::Stdout } else { Destination::Stream(path) });
             }
             path = folder.join(next);
         }
         let is_stream = found.is_ok_and(|facts| !facts.is_file());
-        Ok(if is_stream { Place::Stream(path) } else { Place::File(path) })
+        Ok(if is_stream { Destination::Stream(path) } else { Destination::File(path) })
     }
 }
 
-/// Opens what is to be written to where it stands, unless it may be somebody else's trap.
+/// Opens what is to be written to where it stands, unless it may be a trap.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let folder = folder_of(path);
     // Before it is opened, which may wait for a reader; and what was opened.
@@ -80,7 +80,7 @@ mod tests {
     fn links_lead_to_what_is_written() {
         let folder = tempfile::tempdir().expect("room");
         let at = |name: &str| folder.path().join(name);
-        let place = |name: &str| Place::behind(&at(name)).map_err(|error| error.kind());
+        let place = |name: &str| Destination::behind(&at(name)).map_err(|error| error.kind());
         fs::create_dir(at("folder")).expect("room");
         fs::write(at("file"), "").expect("room");
         for (from, to) in [
@@ -95,29 +95,33 @@ mod tests {
             symlink(from, at(to)).expect("room");
         }
         let canonical = folder.path().canonicalize().expect("it is there");
-        assert_eq!(place("file"), Ok(Place::File(at("file"))));
-        assert_eq!(place("new"), Ok(Place::File(at("new"))));
-        assert_eq!(place("two"), Ok(Place::File(canonical.join("file"))));
-        assert_eq!(place("far"), Ok(Place::File(canonical.join("folder/../new"))));
-        assert_eq!(place("lost"), Ok(Place::File(canonical.join("nowhere/file"))), "for the file system to refuse");
+        assert_eq!(place("file"), Ok(Destination::File(at("file"))));
+        assert_eq!(place("new"), Ok(Destination::File(at("new"))));
+        assert_eq!(place("two"), Ok(Destination::File(canonical.join("file"))));
+        assert_eq!(place("far"), Ok(Destination::File(canonical.join("folder/../new"))));
+        assert_eq!(
+            place("lost"),
+            Ok(Destination::File(canonical.join("nowhere/file"))),
+            "for the file system to refuse"
+        );
         for name in ["folder", "to-folder", "folder/.."] {
             assert_eq!(place(name), Err(ErrorKind::IsADirectory), "{name}");
         }
         for name in ["new/", "file/", "file/below"] {
             assert!(place(name).is_err(), "{name}");
         }
-        assert!(Place::behind(Path::new("")).is_err());
-        let circle = Place::behind(&at("self")).expect_err("a circle").to_string();
+        assert!(Destination::behind(Path::new("")).is_err());
+        let circle = Destination::behind(&at("self")).expect_err("a circle").to_string();
         assert_eq!(circle, "Too many levels of symbolic links (os error 40)");
     }
 
     #[test]
     fn what_a_process_has_open_is_written_where_it_is() {
-        assert_eq!(Place::behind(Path::new("/dev/stdout")).expect("ours"), Place::Stdout);
+        assert_eq!(Destination::behind(Path::new("/dev/stdout")).expect("ours"), Destination::Stdout);
         let file = tempfile::NamedTempFile::new().expect("room");
         let number = std::os::fd::AsRawFd::as_raw_fd(file.as_file());
         for open in [format!("/dev/fd/{number}"), "/dev/null".to_owned()] {
-            assert!(matches!(Place::behind(Path::new(&open)), Ok(Place::Stream(_))), "{open}");
+            assert!(matches!(Destination::behind(Path::new(&open)), Ok(Destination::Stream(_))), "{open}");
         }
     }
 }

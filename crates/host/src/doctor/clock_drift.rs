@@ -20,7 +20,7 @@ pub(super) const TAIL: f64 = 0.05;
 
 /// What a core did while it was watched.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Wander {
+pub(super) struct ClockDrift {
     pub(super) cpu: CpuId,
     /// Slowest and fastest, in cycles a second; relative to the fastest where the cycles of a chain are not known.
     pub(super) clock: (f64, f64),
@@ -30,7 +30,7 @@ pub(super) struct Wander {
 }
 
 /// Watches the core that has this CPU; `None` where that is not ours to run on.
-pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<Wander> {
+pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<ClockDrift> {
     let _pin = pin(&[cpu]).ok()?;
     let clock = Clock::choose(is_tsc_invariant);
     let calibration = Calibration::start(clock);
@@ -46,10 +46,16 @@ pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<Wander> {
         std::thread::sleep(PAUSE);
     }
     let rate = calibration.rate().0 as f64;
-    Some(wander(cpu, chains, ratios, &facts, rate))
+    Some(clock_drift(cpu, chains, ratios, &facts, rate))
 }
 
-pub(super) fn wander(cpu: CpuId, mut chains: Vec<f64>, mut ratios: Vec<f64>, facts: &CoreClock, rate: f64) -> Wander {
+pub(super) fn clock_drift(
+    cpu: CpuId,
+    mut chains: Vec<f64>,
+    mut ratios: Vec<f64>,
+    facts: &CoreClock,
+    rate: f64,
+) -> ClockDrift {
     chains.sort_unstable_by(f64::total_cmp);
     ratios.sort_unstable_by(f64::total_cmp);
     let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
@@ -58,13 +64,13 @@ pub(super) fn wander(cpu: CpuId, mut chains: Vec<f64>, mut ratios: Vec<f64>, fac
     let shared = ratios.iter().filter(|ratio| **ratio > unshared_below).count() as f64 / ratios.len() as f64;
     let cycles = facts.chain_cycles().map(|cycles| cycles * rate);
     let cycles_of = cycles.unwrap_or(fast);
-    Wander { cpu, clock: (cycles_of / slow, cycles_of / fast), is_hertz: cycles.is_some(), shared }
+    ClockDrift { cpu, clock: (cycles_of / slow, cycles_of / fast), is_hertz: cycles.is_some(), shared }
 }
 
 /// A core as one wants it.
 #[cfg(test)]
-pub(super) fn undisturbed() -> Wander {
-    Wander { cpu: CpuId(3), clock: (3e9, 3e9), is_hertz: true, shared: 0.0 }
+pub(super) fn undisturbed() -> ClockDrift {
+    ClockDrift { cpu: CpuId(3), clock: (3e9, 3e9), is_hertz: true, shared: 0.0 }
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 /// Set by one, looked at by the other.
 #[derive(Debug, Default)]
-pub(crate) struct Bell {
+pub(crate) struct EndFlags {
     is_finished: AtomicBool,
     is_aborted: AtomicBool,
 }
 
-impl Bell {
+impl EndFlags {
     /// There will be no further buffer than those in the shared memory now.
     pub(crate) fn finish(&self) {
         self.is_finished.store(true, SeqCst);

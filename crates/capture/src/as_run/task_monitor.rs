@@ -1,4 +1,4 @@
-//! Who lives in the task slots, when nobody grants turns: who has died there, and when a slot is free again.
+//! The tasks in the slots, in the order as run: which have ended, and when a slot is free again.
 
 use std::io;
 use std::time::Instant;
@@ -11,23 +11,23 @@ use crate::protocol::{NO_SLOT, slot, state};
 use crate::ring::{Ring, SLOTS};
 
 #[derive(Debug, Default)]
-struct Seat {
+struct Watch {
     probe: Option<Probe>,
-    is_buried: bool,
+    has_exited: bool,
     lost_since: Option<Instant>,
 }
 
-pub(crate) struct Tenants<'a> {
+pub(crate) struct TaskMonitor<'a> {
     ring: &'a Ring,
     files: TaskFiles,
-    seats: Vec<Seat>,
+    watches: Vec<Watch>,
     /// Processes of commands that came and went.
-    departed: Vec<u32>,
+    exited: Vec<u32>,
 }
 
-impl<'a> Tenants<'a> {
-    pub(crate) fn new(ring: &'a Ring, files: TaskFiles) -> Tenants<'a> {
-        Tenants { ring, files, seats: (0..SLOTS).map(|_| Seat::default()).collect(), departed: Vec::new() }
+impl<'a> TaskMonitor<'a> {
+    pub(crate) fn new(ring: &'a Ring, files: TaskFiles) -> TaskMonitor<'a> {
+        TaskMonitor { ring, files, watches: (0..SLOTS).map(|_| Watch::default()).collect(), exited: Vec::new() }
     }
 
     fn used(&self) -> impl Iterator<Item = u32> + use<> {
@@ -36,11 +36,11 @@ impl<'a> Tenants<'a> {
 
     /// Slots of tasks that live, or are being made.
     pub(crate) fn living(&self) -> impl Iterator<Item = u32> + '_ {
-        self.used().filter(|&slot| self.ring.slot(slot).state() != state::FREE && !self.is_buried(slot))
+        self.used().filter(|&slot| self.ring.slot(slot).state() != state::FREE && !self.has_exited(slot))
     }
 
-    pub(crate) fn is_buried(&self, slot: u32) -> bool {
-        self.seats.get(slot as usize).is_some_and(|seat| seat.is_buried)
+    pub(crate) fn has_exited(&self, slot: u32) -> bool {
+        self.watches.get(slot as usize).is_some_and(|watch| watch.has_exited)
     }
 
     pub(crate) fn process(&self, slot: u32) -> u32 {
@@ -48,19 +48,19 @@ impl<'a> Tenants<'a> {
     }
 
     /// Whether process `pid`, a command, has been seen.
-    pub(crate) fn has_come(&self, pid: u32) -> bool {
+    pub(crate) fn has_started(&self, pid: u32) -> bool {
         let is_it = |slot: u32| {
             let slot = self.ring.slot(slot);
             let is_there = !matches!(slot.state(), state::FREE | state::CLAIMED);
             is_there && slot.get(slot::PID) == pid && slot.get(slot::PARENT) == NO_SLOT
         };
-        self.departed.contains(&pid) || self.used().any(is_it)
+        self.exited.contains(&pid) || self.used().any(is_it)
     }
 
     /// The task's end stands in the stream.
-    pub(crate) fn bury(&mut self, slot: u32) {
-        if let Some(seat) = self.seats.get_mut(slot as usize) {
-            seat.is_buried = true;
+    pub(crate) fn task_exit(&mut self, slot: u32) {
+        if let Some(watch) = self.watches.get_mut(slot as usize) {
+            watch.has_exited = true;
             self.release();
         }
     }
@@ -70,11 +70,11 @@ impl<'a> Tenants<'a> {
         let needed: Vec<u32> = self.living().map(|slot| self.process(slot)).collect();
         for slot in self.used() {
             let place = self.ring.slot(slot);
-            if self.is_buried(slot) && place.state() == state::ENDED && !needed.contains(&slot) {
+            if self.has_exited(slot) && place.state() == state::ENDED && !needed.contains(&slot) {
                 if place.get(slot::PARENT) == NO_SLOT {
-                    self.departed.push(place.get(slot::PID));
+                    self.exited.push(place.get(slot::PID));
                 }
-                self.seats[slot as usize] = Seat::default();
+                self.watches[slot as usize] = Watch::default();
                 place.free();
             }
         }
@@ -82,10 +82,10 @@ impl<'a> Tenants<'a> {
 
     /// What the kernel says of the task in a slot.
     pub(crate) fn kernel(&mut self, slot: u32) -> io::Result<Kernel> {
-        let Some(seat) = self.seats.get_mut(slot as usize) else { return Ok(Kernel::Gone) };
+        let Some(watch) = self.watches.get_mut(slot as usize) else { return Ok(Kernel::Gone) };
         let place = self.ring.slot(slot);
         let (pid, tid) = (place.get(slot::PID), place.get(slot::TID));
-        match &mut seat.probe {
+        match &mut watch.probe {
             Some(probe) if (probe.pid, probe.tid) == (pid, tid) => probe.ask(&self.files),
             other => other.insert(Probe::new(pid, tid)).ask(&self.files),
         }
@@ -105,14 +105,14 @@ impl<'a> Tenants<'a> {
 
     fn is_dead(&mut self, slot: u32) -> io::Result<bool> {
         if self.kernel(slot)? != Kernel::Gone {
-            self.seats[slot as usize].lost_since = None;
+            self.watches[slot as usize].lost_since = None;
             return Ok(false);
         }
         if self.ring.slot(slot).state() != state::CLAIMED {
             return Ok(true);
         }
         // Its maker is gone; itself it may come yet.
-        let since = *self.seats[slot as usize].lost_since.get_or_insert_with(Instant::now);
+        let since = *self.watches[slot as usize].lost_since.get_or_insert_with(Instant::now);
         Ok(since.elapsed() > LONGEST_BIRTH)
     }
 }

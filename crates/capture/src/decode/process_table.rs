@@ -39,7 +39,7 @@ struct Expected {
 
 /// All tasks, by slot, and their address spaces.
 #[derive(Debug)]
-pub(super) struct Spaces {
+pub(super) struct ProcessTable {
     tasks: Vec<Option<Task>>,
     spaces: Vec<Space>,
     running: Option<usize>,
@@ -60,11 +60,11 @@ pub(super) struct Born {
     pub(super) name: Vec<u8>,
 }
 
-impl Spaces {
-    pub(super) fn new(names: Vec<Vec<u8>>) -> Spaces {
-        Spaces {
+impl ProcessTable {
+    pub(super) fn new(names: Vec<Vec<u8>>) -> ProcessTable {
+        ProcessTable {
             tasks: vec![None; SLOTS],
-            // The first is nobody's: what runs before the first switch.
+            // The first is for what runs before the first switch.
             spaces: vec![Space { users: 1, ..Space::default() }],
             running: None,
             expected: BTreeMap::new(),
@@ -79,7 +79,7 @@ impl Spaces {
         usize::try_from(slot).ok().and_then(|slot| self.tasks.get(slot)?.as_ref()).ok_or(Problem::Slot(slot))
     }
 
-    /// From now on, shapes are nobody's: each is the same for all.
+    /// From now on, shapes belong to no process: each is the same for all.
     pub(super) fn share_shapes(&mut self) {
         self.has_shared_shapes = true;
     }
@@ -115,7 +115,7 @@ impl Spaces {
     }
 
     /// All tasks sleep from here on.
-    pub(super) fn run_nobody(&mut self) -> TaskId {
+    pub(super) fn run_idle(&mut self) -> TaskId {
         self.running = None;
         TaskId::NONE
     }
@@ -136,7 +136,7 @@ impl Spaces {
     }
 
     /// Puts a task into a slot, in place of the one before.
-    fn seat(&mut self, slot: usize, task: Task) {
+    fn assign(&mut self, slot: usize, task: Task) {
         self.spaces[task.space].users += 1;
         if let Some(before) = self.tasks[slot].replace(task) {
             self.leave(before.space);
@@ -158,7 +158,7 @@ impl Spaces {
 
     /// A task will be made in `slot`: a process with what its parent has now, or a thread.
     pub(super) fn expect(&mut self, slot: u64, parent: u64, process_slot: u64) -> Result<(), Problem> {
-        seat(slot)?;
+        slot_index(slot)?;
         let mut expected = self.inherited(parent)?;
         if process_slot != slot {
             expected.shapes = Arc::default();
@@ -179,27 +179,27 @@ impl Spaces {
         self.running.and_then(|slot| self.tasks[slot].as_ref()?.syscall)
     }
 
-    /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or where that is
-    /// its own slot, in a copy of its parent's. It has the name that is told; or its parent's, and a command the next of those known.
+    /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or where that is its own slot, in a
+    /// copy of its parent's. It has the name in the record; or its parent's, and a command the next of those known.
     pub(super) fn born(
         &mut self,
         slot: u64,
         parent: u64,
         process_slot: u64,
-        told: Option<Vec<u8>>,
+        reported: Option<Vec<u8>>,
     ) -> Result<Born, Problem> {
-        let seat = seat(slot)?;
+        let index = slot_index(slot)?;
         let (parent_task, name, copied) = if parent == u64::from(NO_SLOT) {
-            (TaskId::NONE, told.or_else(|| self.names.next()).unwrap_or_default(), Arc::default())
+            (TaskId::NONE, reported.or_else(|| self.names.next()).unwrap_or_default(), Arc::default())
         } else {
             let Expected { parent, name, shapes } =
                 self.expected.remove(&slot).map_or_else(|| self.inherited(parent), Ok)?;
-            (parent, told.unwrap_or(name), shapes)
+            (parent, reported.unwrap_or(name), shapes)
         };
         let space = if process_slot == slot { self.new_space(copied) } else { self.task(process_slot)?.space };
         let task = TaskId(self.next_task);
         self.next_task += 1;
-        self.seat(seat, Task { task, space, name: name.clone(), is_alive: true, syscall: None });
+        self.assign(index, Task { task, space, name: name.clone(), is_alive: true, syscall: None });
         Ok(Born { task, process: self.spaces[space].process, parent: parent_task, name })
     }
 
@@ -207,7 +207,7 @@ impl Spaces {
     pub(super) fn exec(&mut self, slot: u64, name: &[u8]) -> Result<(TaskId, ProcessId), Problem> {
         let Task { task, is_alive, .. } = *self.task(slot)?;
         let space = self.new_space(Arc::default());
-        self.seat(slot as usize, Task { task, space, name: name.to_vec(), is_alive, syscall: None });
+        self.assign(slot as usize, Task { task, space, name: name.to_vec(), is_alive, syscall: None });
         Ok((task, self.spaces[space].process))
     }
 
@@ -225,6 +225,6 @@ impl Spaces {
     }
 }
 
-fn seat(slot: u64) -> Result<usize, Problem> {
+fn slot_index(slot: u64) -> Result<usize, Problem> {
     usize::try_from(slot).ok().filter(|&slot| slot < SLOTS).ok_or(Problem::Slot(slot))
 }

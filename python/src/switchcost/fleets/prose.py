@@ -41,15 +41,15 @@ def _difference(finding: Finding) -> str:
 
 
 def title(finding: Finding) -> str:
-    """Who is compared with whom."""
+    """The two sides of a comparison."""
     others = finding.question.others
-    whom = {
+    against = {
         "kinds": f"{_hosts(len(others))} with other facts",
         "rest": f"{_hosts(len(others))} with the same facts",
         "two": f"{others[0].name}, with the same facts: one of the two is unusual",
         "typical": f"{others[0].name}, the most typical with the same facts",
     }
-    return f"{names(finding.question.hosts)} against {whom[finding.question.of]}"
+    return f"{names(finding.question.hosts)} against {against[finding.question.of]}"
 
 
 def cost(pair: Pair) -> str:
@@ -102,20 +102,20 @@ def notes(fleet: Fleet) -> list[str]:
     """What the verdicts stand on."""
     if not fleet.findings:
         return []
-    told = [f"All verdicts together hold with {fleet.confidence * 100:g} % confidence. Costs are compared at one clock."]
+    lines = [f"All verdicts together hold with {fleet.confidence * 100:g} % confidence. Costs are compared at one clock."]
     spread = max((finding.run_spread for finding in fleet.findings if finding.question.of == "rest"), default=0.0)
     if spread > MOST_ALIKE:
-        told.append(
+        lines.append(
             f"Hosts with the same facts differ by up to {spread * 100:.1f} % (standard deviation) beyond their own intervals, runs "
             "of one machine usually by 2 %: small differences cannot be shown among them. The page has the costs of each."
         )
-    return told
+    return lines
 
 
 def names(hosts: Sequence[Host]) -> str:
     """All, or the first of them."""
-    told = ", ".join(host.name for host in hosts[:_NAMED])
-    return told if len(hosts) <= _NAMED else f"{told} and {len(hosts) - _NAMED} more"
+    named = ", ".join(host.name for host in hosts[:_NAMED])
+    return named if len(hosts) <= _NAMED else f"{named} and {len(hosts) - _NAMED} more"
 
 
 def _hosts(count: int) -> str:

@@ -17,7 +17,7 @@ pub(crate) struct CodePlace {
 }
 
 #[derive(Default)]
-pub(crate) struct World {
+pub(crate) struct ProcessTable {
     pub(crate) task: u32,
     /// The running address space.
     pub(crate) process: u32,
@@ -50,7 +50,7 @@ pub(crate) fn cause_of(is_voluntary: bool, cause: Cause, name: fn(u16) -> Option
     SwitchCause { is_voluntary, entry: entry.to_owned(), syscall }
 }
 
-impl World {
+impl ProcessTable {
     pub(crate) fn process_of(&self, task: u32) -> u32 {
         self.tasks.get(&task).copied().unwrap_or(0)
     }
