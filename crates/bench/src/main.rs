@@ -33,6 +33,7 @@ mod spread;
 mod system;
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -84,7 +85,7 @@ enum Part {
 /// Columns of the table: it is meant to be pasted.
 const WIDTH: u16 = 160;
 
-type Measure = fn(&Program) -> Vec<Row>;
+type Measure<'a> = &'a dyn Fn(&Program) -> Vec<Row>;
 
 /// Work of this program's own that a part has it start.
 type Play = fn(&[String]) -> io::Result<()>;
@@ -95,6 +96,14 @@ struct Arguments {
     /// Parts to run [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
+
+    /// Of the ten programs of `model` these alone; `simulator` is the simulator beside time [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    programs: Vec<String>,
+
+    /// Keep prices, profiles and injections of `model` in this folder, and do not make again what is there
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -110,7 +119,7 @@ fn main() -> ExitCode {
         return played(play(words));
     }
     let arguments = Arguments::parse();
-    let program = match Program::beside_this_one() {
+    let program = match Program::beside_this_one(arguments.keep.as_deref()) {
         Ok(program) => program,
         Err(why) => {
             eprintln!("switchcost-bench: {why}");
@@ -119,25 +128,25 @@ fn main() -> ExitCode {
     };
     println!("program: {}\n{}\n", program.built(), program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure); 18] = [
-        (Part::Pipe, agreement::pipe),
-        (Part::Fiber, agreement::fiber),
-        (Part::KnownAnswers, known_answers::all),
-        (Part::Paired, paired::all),
-        (Part::Ordinary, ordinary::all),
-        (Part::Durations, duration::all),
-        (Part::Capture, capture::all),
-        (Part::Builds, builds::all),
-        (Part::System, system::all),
-        (Part::Simulate, simulate::all),
-        (Part::Compare, compare::against_itself),
-        (Part::Live, live::all),
-        (Part::Observe, observe::all),
-        (Part::Range, range::of_pairs),
-        (Part::RangeOfServices, range::of_services),
-        (Part::Inject, inject::all),
-        (Part::Model, model::all),
-        (Part::Report, report::all),
+    let parts: [(Part, Measure<'_>); 18] = [
+        (Part::Pipe, &agreement::pipe),
+        (Part::Fiber, &agreement::fiber),
+        (Part::KnownAnswers, &known_answers::all),
+        (Part::Paired, &paired::all),
+        (Part::Ordinary, &ordinary::all),
+        (Part::Durations, &duration::all),
+        (Part::Capture, &capture::all),
+        (Part::Builds, &builds::all),
+        (Part::System, &system::all),
+        (Part::Simulate, &simulate::all),
+        (Part::Compare, &compare::against_itself),
+        (Part::Live, &live::all),
+        (Part::Observe, &observe::all),
+        (Part::Range, &range::of_pairs),
+        (Part::RangeOfServices, &range::of_services),
+        (Part::Inject, &inject::all),
+        (Part::Model, &|program| model::all(program, &arguments.programs)),
+        (Part::Report, &report::all),
     ];
     let rows: Vec<Row> =
         parts.into_iter().filter(|(part, _)| wants(*part)).flat_map(|(_, measure)| measure(&program)).collect();

@@ -7,7 +7,7 @@
 mod programs;
 mod simulator;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use profile::{Prices, read_prices, read_profile};
 use units::Bytes;
@@ -21,39 +21,54 @@ const WITHIN: f64 = 0.25;
 const MUST_BE_RIGHT: usize = 7;
 const PERIOD_NS: f64 = 250e3;
 
-pub(crate) fn all(program: &Program) -> Vec<Row> {
+/// What of it is named when it is not a program.
+const SIMULATOR: &str = "simulator";
+
+/// All of it, or what is named alone.
+pub(crate) fn all(program: &Program, named: &[String]) -> Vec<Row> {
     let prices = match prices(program) {
         Ok(prices) => prices,
         Err(why) => {
             return vec![Row::failed("the model of a switch", "7 of 10", why, "measure --prices FILE".to_owned())];
         }
     };
-    let found: Vec<(Row, bool)> = match subjects(program) {
-        Ok(subjects) => subjects.iter().map(|subject| beside(program, &prices, subject)).collect(),
+    let subjects = match subjects(program) {
+        Ok(subjects) => subjects,
         Err(why) => return vec![Row::failed("the model of a switch", "7 of 10", why, "inject -- COMMAND".to_owned())],
     };
+    let is_wanted = |subject: &&Subject| named.is_empty() || named.iter().any(|name| name == subject.name);
+    let found: Vec<(Row, bool)> =
+        subjects.iter().filter(is_wanted).map(|subject| beside(program, &prices, subject)).collect();
+    let is_whole = named.is_empty();
     let right = found.iter().filter(|(_, is_right)| *is_right).count();
     let of = found.len();
     let mut rows: Vec<Row> = found.into_iter().map(|(row, _)| row).collect();
-    rows.push(Row {
+    rows.extend(is_whole.then(|| Row {
         what: "programs for which the model is right at each of three footprints".to_owned(),
         must_reach: format!(">= {MUST_BE_RIGHT} of 10"),
         measured: format!("{right} of {of}"),
         is_met: Some(right >= MUST_BE_RIGHT),
         command: "trace --profile, measure --prices, inject".to_owned(),
-    });
-    rows.extend(simulator::rows(program, &prices));
+    }));
+    if is_whole || named.iter().any(|name| name == SIMULATOR) {
+        rows.extend(simulator::rows(program, &prices));
+    }
     rows
 }
 
 fn prices(program: &Program) -> Result<Prices, String> {
     let path = program.path("prices.json");
     let arguments = ["measure", "--budget", "90s", "--prices", &text(&path)];
-    ran(program.command(&arguments))?;
+    unless_there(&path, || ran(program.command(&arguments)))?;
     read_prices(&path).map_err(|error| error.to_string())
 }
 
-fn text(path: &std::path::Path) -> String {
+/// What is in a folder that is kept is not made again.
+fn unless_there(path: &Path, make: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    if path.exists() { Ok(()) } else { make() }
+}
+
+fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -101,15 +116,16 @@ fn beside(program: &Program, prices: &Prices, subject: &Subject) -> (Row, bool) 
 }
 
 fn compared(program: &Program, prices: &Prices, subject: &Subject) -> Result<Vec<Compared>, String> {
-    let path: PathBuf = program.path(&format!("{}.profile.json", subject.name));
     let words: Vec<&str> = subject.words.iter().map(String::as_str).collect();
-    let path_text = text(&path);
-    ran(program.command(&[&["trace", "--profile", &path_text, "--"][..], &words].concat()))?;
-    let profile = read_profile(&path).map_err(|error| error.to_string())?;
-    let arguments = ["inject", "--format", "json", "--budget", "40s", "--footprint", "0,256KiB,1MiB,4MiB", "--"];
-    let output = program.command(&[&arguments[..], &words].concat()).output().map_err(|error| error.to_string())?;
-    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|_| said())?;
+    let [profile, injection] = ["profile", "injection"].map(|of| program.path(&format!("{}.{of}.json", subject.name)));
+    let traced = ["trace", "--profile", &text(&profile), "--"];
+    unless_there(&profile, || ran(program.command(&[&traced[..], &words].concat())))?;
+    let injected = ["inject", "--format", "json", "--out", &text(&injection), "--budget", "40s", "--footprint"];
+    let injected = [&injected[..], &["0,256KiB,1MiB,4MiB", "--"], &words].concat();
+    unless_there(&injection, || ran(program.command(&injected)))?;
+    let profile = read_profile(&profile).map_err(|error| error.to_string())?;
+    let json = std::fs::read(&injection).map_err(|error| error.to_string())?;
+    let json: serde_json::Value = serde_json::from_slice(&json).map_err(|error| error.to_string())?;
     let cpu_ns = number(&json, "cpu_ns").ok_or("inject tells no CPU time")?;
     let instructions = profile.instructions as f64 / cpu_ns * PERIOD_NS;
     let of = |(place, away): (usize, Bytes)| -> Result<Compared, String> {

@@ -11,7 +11,23 @@ use serde_json::Value;
 #[derive(Clone)]
 pub(crate) struct Program {
     binary: PathBuf,
-    folder: Arc<tempfile::TempDir>,
+    folder: Arc<Folder>,
+}
+
+enum Folder {
+    /// It goes when all is done.
+    Own(tempfile::TempDir),
+    /// It stays, and what is in it is not measured again.
+    Kept(PathBuf),
+}
+
+impl Folder {
+    fn path(&self) -> &Path {
+        match self {
+            Folder::Own(folder) => folder.path(),
+            Folder::Kept(folder) => folder,
+        }
+    }
 }
 
 /// One run.
@@ -21,14 +37,18 @@ pub(crate) struct Ran {
 }
 
 impl Program {
-    pub(crate) fn beside_this_one() -> Result<Program, String> {
+    /// With a folder of its own, or one that is kept.
+    pub(crate) fn beside_this_one(kept: Option<&Path>) -> Result<Program, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let binary = own.with_file_name("switchcost");
         if !binary.is_file() {
             return Err(format!("found no {}, need it built first: make build", binary.display()));
         }
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        Ok(Program { binary, folder: folder.into() })
+        let folder = match kept {
+            Some(kept) => std::fs::create_dir_all(kept).map(|()| Folder::Kept(kept.to_owned())),
+            None => tempfile::tempdir().map(Folder::Own),
+        };
+        Ok(Program { binary, folder: Arc::new(folder.map_err(|error| error.to_string())?) })
     }
 
     /// The same program as another profile of cargo builds it.
@@ -56,7 +76,7 @@ impl Program {
         }
     }
 
-    /// A path in a folder that goes when all is done.
+    /// A path in its folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
