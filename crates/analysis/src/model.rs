@@ -2,6 +2,7 @@
 //! the machine asks for its kind of access (docs/method/model.md).
 
 mod arrays;
+mod known;
 mod lines;
 mod table;
 #[cfg(test)]
@@ -13,6 +14,7 @@ use units::Bytes;
 use table::Table;
 
 pub use arrays::across_arrays;
+pub use known::{most_lines, points};
 
 /// Cold caches, as the model predicts them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,19 +47,21 @@ pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64
         Table::of(prices, |price| price.ns),
         Table::of(prices, |price| price.high_ns),
     ];
-    let sum = |table: &Table, paid: fn(Kind) -> Kind| -> f64 {
+    let sum = |table: &Table, paid: &dyn Fn(Kind) -> Vec<Kind>| -> f64 {
         let row = |row: &profile::Reused| {
             let lines = lines::within(&profile.times_instructions, &row.lines, instructions);
-            lines * table.ns(paid(row.kind), typical(row.age_bytes), away)
+            let paid = paid(row.kind);
+            let ns = paid.iter().map(|kind| table.ns(*kind, typical(row.age_bytes), away)).sum::<f64>();
+            lines * ns / paid.len() as f64
         };
         profile.reused.iter().map(row).sum()
     };
     let lines = profile.reused.iter().map(|row| lines::within(&profile.times_instructions, &row.lines, instructions));
     Reload {
         lines: lines.sum(),
-        low_ns: sum(&tables[0], overlapping),
-        likely_ns: sum(&tables[1], |kind| kind),
-        high_ns: sum(&tables[2], one_by_one),
+        low_ns: sum(&tables[0], &|kind| vec![overlapping(kind)]),
+        likely_ns: sum(&tables[1], &likely),
+        high_ns: sum(&tables[2], &|kind| vec![one_by_one(kind)]),
         switch_path_ns: table::switch_path(prices, away),
     }
 }
@@ -67,10 +71,23 @@ fn typical(age: Bytes) -> f64 {
     age.0 as f64 * 0.75
 }
 
+/// Of loads that come alone half are waited for: which they are depends on values, that nobody told.
+fn likely(kind: Kind) -> Vec<Kind> {
+    if kind == Kind::Dependent { vec![Kind::Gathered, Kind::Dependent] } else { vec![kind] }
+}
+
 fn overlapping(kind: Kind) -> Kind {
-    if kind == Kind::Dependent { Kind::Gathered } else { kind }
+    match kind {
+        Kind::Dependent => Kind::Gathered,
+        Kind::CodeAlone => Kind::Code,
+        kind => kind,
+    }
 }
 
 fn one_by_one(kind: Kind) -> Kind {
-    if kind == Kind::Gathered { Kind::Dependent } else { kind }
+    match kind {
+        Kind::Gathered => Kind::Dependent,
+        Kind::Code => Kind::CodeAlone,
+        kind => kind,
+    }
 }

@@ -17,6 +17,18 @@ pub struct KnownReload {
     pub name: String,
     /// What a switch costs, by what others touched meanwhile and by how long the program then ran; in this order, smallest first.
     pub points: Vec<KnownPoint>,
+    /// How many lines it uses at most until it is switched from, by how long that takes, shortest first; empty where that is not known.
+    #[serde(default)]
+    pub most_lines: Vec<KnownLines>,
+}
+
+/// As many lines as a program uses in nine of ten stretches of some time.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct KnownLines {
+    /// The time, as the fastest core would take for it.
+    pub ran_ns: Nanos,
+    /// Lines of the caches.
+    pub lines: f64,
 }
 
 /// How it is known what cold caches cost a program.

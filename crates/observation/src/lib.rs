@@ -23,7 +23,7 @@ pub use cause::{Entry, FutexWait, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
-pub use known::{KnownBy, KnownPoint, KnownReload};
+pub use known::{KnownBy, KnownLines, KnownPoint, KnownReload};
 pub use stacks::{Frame, Module, SampledStacks, UserStack};
 pub use wait::{Behind, LongWait, Waits};
 

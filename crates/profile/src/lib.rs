@@ -34,8 +34,10 @@ pub enum Kind {
     Dependent,
     /// A store to anywhere.
     Stored,
-    /// Instructions.
+    /// Instructions, fetched ahead with those of the lines before.
     Code,
+    /// Instructions that come alone: the core waits for them.
+    CodeAlone,
 }
 
 /// What of a program's lines is used again behind a cut, when, and how: all that the model needs of it.
@@ -102,6 +104,24 @@ pub struct Reused {
 }
 
 impl Profile {
+    /// Of a program that does nothing, for as long as these times.
+    pub fn empty(cut_instructions: u64, times_instructions: Vec<u64>) -> Profile {
+        let columns = times_instructions.len();
+        Profile {
+            schema: PROFILE_SCHEMA.to_owned(),
+            program_version: String::new(),
+            commands: Vec::new(),
+            programs: Vec::new(),
+            line_bytes: Bytes(64),
+            instructions: 0,
+            cut_instructions,
+            times_instructions,
+            lines: vec![Spread { mean: 0.0, p10: 0.0, p50: 0.0, p90: 0.0 }; columns],
+            reused: Vec::new(),
+            new_lines: vec![0.0; columns],
+        }
+    }
+
     /// The program with most instructions.
     pub fn program(&self) -> Option<&Program> {
         self.programs.first()

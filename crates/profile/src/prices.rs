@@ -63,3 +63,19 @@ pub struct SwitchPath {
     /// Upper end of its interval.
     pub high_ns: f64,
 }
+
+impl Prices {
+    /// Of a machine of which nothing else is known.
+    pub fn of(lines: Vec<Price>) -> Prices {
+        Prices {
+            schema: PRICES_SCHEMA.to_owned(),
+            program_version: String::new(),
+            started_at: String::new(),
+            cpu_model: None,
+            caches: Vec::new(),
+            line_bytes: Bytes(64),
+            lines,
+            switch_path: Vec::new(),
+        }
+    }
+}

@@ -13,13 +13,13 @@ mod company;
 mod over_cuts;
 mod quantiles;
 mod recency;
+mod streams;
 mod tree;
 
 use std::collections::BTreeMap;
 
-use profile::{PROFILE_SCHEMA, Profile, Program};
+use profile::{Profile, Program};
 use trace::{Block, Chunk, Lives, Mapping, Mark, ProcessId, Reference, TraceHeader};
-use units::Bytes;
 
 use company::{Access, Arrival, Company};
 use over_cuts::OverCuts;
@@ -31,6 +31,7 @@ pub const CUT: u64 = 1024;
 /// Lines that are remembered, 64 MiB of them: one that was not used for longer is taken for new.
 pub const MOST_LINES: usize = 1 << 20;
 
+/// As profiles have them.
 const LINE_BITS: u32 = 6;
 /// Bits of the number of a line of 48 bits of address; the address space stands above.
 const NUMBER_BITS: u32 = 48 - LINE_BITS;
@@ -182,17 +183,14 @@ impl Profiler {
         self.credit();
         let over_cuts = &self.over_cuts;
         Profile {
-            schema: PROFILE_SCHEMA.to_owned(),
             program_version: program_version.to_owned(),
             commands: header.commands.clone(),
             programs: programs(&self.programs),
-            line_bytes: Bytes(1 << LINE_BITS),
             instructions: self.instructions,
-            cut_instructions: CUT,
-            times_instructions: over_cuts.times_instructions(),
             lines: over_cuts.spreads(),
             reused: over_cuts.reused(),
             new_lines: over_cuts.new_lines(),
+            ..Profile::empty(CUT, over_cuts.times_instructions())
         }
     }
 }

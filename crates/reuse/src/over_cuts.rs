@@ -14,7 +14,7 @@ pub(crate) const TIMES: usize = 18;
 /// Ages up to 16 KiB are one class, then each twice as far.
 const FIRST_AGE_BITS: u32 = 14;
 const AGES: usize = 13;
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 
 /// Uses by how many intervals there are since the use before: those with 1, with 2, with 3 or 4, with 5 to 8 ...
 #[derive(Clone, Copy, Debug, Default)]
@@ -141,7 +141,7 @@ impl OverCuts {
 
 /// By their numbers.
 const KIND_NAMES: [Kind; KINDS] =
-    [Kind::Sequential, Kind::Strided, Kind::Gathered, Kind::Dependent, Kind::Stored, Kind::Code];
+    [Kind::Sequential, Kind::Strided, Kind::Gathered, Kind::Dependent, Kind::Stored, Kind::Code, Kind::CodeAlone];
 
 fn age_class(lines: u32) -> usize {
     let bits = bytes(lines).next_power_of_two().trailing_zeros();

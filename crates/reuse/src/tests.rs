@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use trace::{BlockFlags, TaskId, TraceOrder};
+use units::Bytes;
 
 use super::*;
 
@@ -125,9 +126,9 @@ fn a_walk_is_sequential_and_as_old_as_it_is_long() {
     // 64 lines in 1,024 instructions, until all have come; the first time round they are new.
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
     assert!((found[6] / 2047.0 - 0.98).abs() < 0.01, "{found:?}");
-    // The first of each round has none before it.
+    // The first two of each round have no stream before them.
     let others = row(&profile, profile::Kind::Dependent, Bytes::kib(128)).expect("a row");
-    assert!(others[6] < 1.0, "{others:?}");
+    assert!(others[6] < 2.5, "{others:?}");
     assert!((profile.lines[0].p50 / 65.0 - 1.0).abs() < 0.04, "{:?}", profile.lines);
 }
 

@@ -79,6 +79,8 @@ pub(crate) enum Failure {
     Write(#[from] WriteRecordError),
     #[error("failed to read the record: {0}")]
     Read(#[from] ReadRecordError),
+    #[error("failed to read: {0}")]
+    ReadProfile(#[from] profile::ProfileFileError),
     #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
     NoRecord(PathBuf),
     #[error("failed to find a record: {0}, need one; name the file")]
@@ -357,6 +359,7 @@ impl Failure {
             | Failure::NoRecords(_)
             | Failure::Open { .. }
             | Failure::ReadTrace { .. }
+            | Failure::ReadProfile(_)
             | Failure::Import { .. }
             | Failure::Schedule(_)
             | Failure::NoThreads { .. }

@@ -66,8 +66,19 @@ pub enum Limit {
     Caches,
     /// What others could evict in the time that they ran.
     Others,
+    /// The lines that its profile uses within the time until its next switch: a limit if it runs as it was traced.
+    Profile,
     /// The CPU time of the task until its next switch.
     Turn,
+}
+
+/// What a task may have in the caches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Footprint {
+    /// Memory that it may touch.
+    pub(super) bytes: f64,
+    /// Lines that it uses at most, each in a page of its own maybe, as its profile tells; without an end where there is none.
+    pub(super) lines: f64,
 }
 
 /// An upper end for one switch.
@@ -102,9 +113,10 @@ impl Bound {
 
     /// Of a task with so much memory, behind a switch in which others and the kernel ran for so long; without an end of either where it
     /// is not known.
-    pub(super) fn at_most(&self, bytes: f64, others_ns: f64) -> AtMost {
-        let pages = bytes.min(self.tlb_reach) / self.page_bytes;
-        let lines = (bytes + self.kernel_bytes) / self.line_bytes;
+    pub(super) fn at_most(&self, Footprint { bytes, lines: profiled }: Footprint, others_ns: f64) -> AtMost {
+        let pages = (bytes.min(self.tlb_reach) / self.page_bytes).min(profiled);
+        let own = bytes / self.line_bytes;
+        let lines = own.min(profiled) + self.kernel_bytes / self.line_bytes;
         let (held, evicted) = (self.near_bytes / self.line_bytes, others_ns / self.prices.stream_near_ns);
         let near = lines.min(held).min(evicted);
         let walks = if self.forgets_translations { pages } else { pages.min(evicted) };
@@ -113,8 +125,9 @@ impl Bound {
         let far_ns = self.prices.far_ns(bytes);
         let limit = match () {
             () if evicted <= lines.min(held) => Limit::Others,
-            () if lines <= held => Limit::Memory,
-            () => Limit::Caches,
+            () if lines > held => Limit::Caches,
+            () if profiled < own => Limit::Profile,
+            () => Limit::Memory,
         };
         let walked = self.prices.walk * walks;
         AtMost { ns: (near + walked) * self.prices.near_ns + (far_lines + walked * far) * far_ns, limit }
@@ -241,6 +254,10 @@ mod tests {
         }
     }
 
+    fn memory(bytes: f64) -> Footprint {
+        Footprint { bytes, lines: f64::INFINITY }
+    }
+
     fn bound() -> Bound {
         let host = record::HostManifest { has_pcid: Fact::Known(true), ..host() };
         Bound::of(&calibration(), &host).expect("measured")
@@ -266,13 +283,13 @@ mod tests {
     #[test]
     fn who_had_no_time_evicts_nothing_and_who_had_some_no_more_than_it_could_load() {
         let bound = bound();
-        assert_eq!(bound.at_most(f64::from(1 << 20), 0.0), AtMost { ns: 0.0, limit: Limit::Others });
+        assert_eq!(bound.at_most(memory(f64::from(1 << 20)), 0.0), AtMost { ns: 0.0, limit: Limit::Others });
         // 1,000 lines out of the last level displace 1,000 near ones and take 256 pages; 500 out of memory displace a part of what
         // 2 MiB hold.
         let share = 500.0 / 32_768.0;
         let (lines, walks) = ((1u32 << 20) as f64 / 64.0 + 1_536.0, 2.0 * 256.0);
         let expected = (1_000.0 + walks) * 20.0 + (lines + walks) * share * 100.0;
-        let found = bound.at_most(f64::from(1 << 20), 1_000.0);
+        let found = bound.at_most(memory(f64::from(1 << 20)), 1_000.0);
         assert!((found.ns - expected).abs() < 1e-6 && found.limit == Limit::Others, "{found:?} is not {expected}");
     }
 
@@ -281,19 +298,30 @@ mod tests {
         let bound = bound();
         // 16 KiB and what the kernel touches: 256 lines, 4 pages, and 1,536 lines, all from memory.
         let all = (1_792.0 + 8.0) * (20.0 + 100.0);
-        assert_eq!(bound.at_most(f64::from(16 << 10), f64::INFINITY), AtMost { ns: all, limit: Limit::Memory });
-        let [large, larger] = [30, 31].map(|log| bound.at_most(f64::from(1u32 << log), f64::INFINITY));
+        assert_eq!(bound.at_most(memory(f64::from(16 << 10)), f64::INFINITY), AtMost { ns: all, limit: Limit::Memory });
+        let [large, larger] = [30, 31].map(|log| bound.at_most(memory(f64::from(1u32 << log)), f64::INFINITY));
         assert_eq!((large, large.limit), (larger, Limit::Caches));
+    }
+
+    #[test]
+    fn a_task_of_few_lines_loses_those_each_with_its_page_and_what_the_kernel_touches() {
+        let few = Footprint { bytes: f64::from(1 << 20), lines: 100.0 };
+        let all = ((100.0 + 1_536.0) + 2.0 * 100.0) * (20.0 + 100.0);
+        assert_eq!(bound().at_most(few, f64::INFINITY), AtMost { ns: all, limit: Limit::Profile });
+        let more = Footprint { lines: 20_000.0, ..few };
+        assert_eq!(bound().at_most(more, f64::INFINITY), bound().at_most(memory(more.bytes), f64::INFINITY));
     }
 
     #[test]
     fn a_tlb_that_does_not_tell_address_spaces_apart_forgets_all_at_once() {
         let mut bound = bound();
-        let kept = bound.at_most(f64::from(1 << 20), 100.0).ns;
+        let kept = bound.at_most(memory(f64::from(1 << 20)), 100.0).ns;
         bound.forgets_translations = true;
         let pages = 2.0 * (256.0 - 100.0);
         let share = 50.0 / 32_768.0;
-        assert!((bound.at_most(f64::from(1 << 20), 100.0).ns - kept - pages * (20.0 + share * 100.0)).abs() < 1e-6);
+        assert!(
+            (bound.at_most(memory(f64::from(1 << 20)), 100.0).ns - kept - pages * (20.0 + share * 100.0)).abs() < 1e-6
+        );
     }
 
     #[test]

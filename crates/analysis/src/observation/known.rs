@@ -1,4 +1,4 @@
-use ::observation::{KnownBy, KnownPoint, KnownReload, Observation, Tasks};
+use ::observation::{KnownBy, KnownLines, KnownPoint, KnownReload, Observation, Tasks};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,10 +17,26 @@ pub enum LikelyBy {
     Memory,
 }
 
-/// What is known of these tasks in the best way.
-pub(super) fn of<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<&'a KnownReload> {
-    let known = observation.known.iter().filter(|known| known.is_of(tasks.process, &tasks.name));
-    known.filter(|known| !known.points.is_empty()).min_by_key(|known| known.by)
+/// What is known of some tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known<'a> {
+    /// What a switch likely costs them, known in the best way.
+    pub(super) likely: Option<&'a KnownReload>,
+    /// How many lines they use at most within some time; empty where that is not known.
+    pub(super) most: &'a [KnownLines],
+}
+
+pub(super) fn of<'a>(observation: &'a Observation, tasks: &Tasks) -> Known<'a> {
+    let all = || observation.known.iter().filter(|known| known.is_of(tasks.process, &tasks.name));
+    Known {
+        likely: all().filter(|known| !known.points.is_empty()).min_by_key(|known| known.by),
+        most: all().map(|known| known.most_lines.as_slice()).find(|most| !most.is_empty()).unwrap_or_default(),
+    }
+}
+
+/// The most lines that are used within so long, where that is known.
+pub(super) fn most_lines(most: &[KnownLines], ran_ns: f64) -> f64 {
+    most.iter().find(|most| most.ran_ns.0 as f64 >= ran_ns).map_or(f64::INFINITY, |most| most.lines)
 }
 
 impl LikelyBy {
@@ -81,5 +97,12 @@ mod tests {
         );
         assert_eq!((of(96.0, 200.0), of(1e6, 1e6), of(0.0, 200.0)), (2_500.0, 3_500.0, 0.0));
         assert_eq!(likely(&[], 1.0, 1.0), 0.0);
+    }
+
+    #[test]
+    fn lines_within_a_time_are_those_of_the_next_longer_one_and_of_a_longer_than_any_nothing_is_known() {
+        let most = [(10, 5.0), (20, 8.0)].map(|(ns, lines)| KnownLines { ran_ns: Nanos(ns), lines });
+        assert_eq!([0.0, 10.0, 11.0, 20.0].map(|ns| most_lines(&most, ns)), [5.0, 5.0, 8.0, 8.0]);
+        assert_eq!((most_lines(&most, 21.0), most_lines(&[], 1.0)), (f64::INFINITY, f64::INFINITY));
     }
 }

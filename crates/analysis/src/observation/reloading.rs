@@ -1,11 +1,11 @@
-use ::observation::{Calibration, KnownReload, Tasks};
+use ::observation::{Calibration, KnownLines, KnownReload, Tasks};
 use record::{CacheKind, HostManifest};
 use units::{Bytes, Nanos};
 
-use super::bound::{AtMost, Bound, Limit, Prices};
+use super::bound::{AtMost, Bound, Footprint, Limit, Prices};
 use super::cost::{Range, direct};
 use super::curve::Curve;
-use super::known::{self, LikelyBy};
+use super::known::{self, Known, LikelyBy};
 use super::turns::{self, Limited, Returns};
 
 /// What is known of reloading on this machine.
@@ -42,36 +42,31 @@ impl Reloading<'_> {
 
     /// What reloading costs the tasks after their switches. A task that did not come back in the window has not reloaded anything in it.
     /// `loses_translations`: whether others made the TLBs forget its pages time and again.
-    pub(super) fn cost(
-        &self,
-        tasks: &Tasks,
-        known: Option<&KnownReload>,
-        loses_translations: bool,
-    ) -> Option<Reloaded> {
+    pub(super) fn cost(&self, tasks: &Tasks, known: Known<'_>, loses_translations: bool) -> Option<Reloaded> {
         let direct = direct(tasks, self.calibration)?;
-        let likely = known.map_or_else(|| self.in_order(tasks, direct), |known| self.as_known(tasks, direct, known));
+        let likely =
+            known.likely.map_or_else(|| self.in_order(tasks, direct), |known| self.as_known(tasks, direct, known));
         let each = direct.over(tasks.switches().max(1) as f64);
-        let limited = turns::limited(self.returns(tasks, each, loses_translations), &tasks.turns, each.low);
-        let most: f64 = limited.iter().map(|limited| limited.ns).sum();
+        let limited = self.at_most(tasks, each, known.most, self.memory(tasks, loses_translations));
+        let most = turns::sum(&limited);
         // What the tasks did not run for, they did not reload in.
         let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
         let cost = Range { low: 0.0, likely: Some(likely), high: most.max(likely) }.up_to(room);
-        Some(Reloaded { limited: within(limited, most, cost.high), by: LikelyBy::of(tasks, known), cost })
+        Some(Reloaded { limited: within(limited, most, cost.high), by: LikelyBy::of(tasks, known.likely), cost })
     }
 
-    /// The most that each return may have cost, whatever the task did then. The kernel's own way, of the switch away and of that back,
-    /// evicts as others do.
-    fn returns(&self, tasks: &Tasks, direct: Range, loses_translations: bool) -> Returns {
-        let footprint = self.footprint(tasks, loses_translations);
-        let at_most = |others_ns: f64| match &self.bound {
-            Some(bound) => bound.at_most(footprint, others_ns + 2.0 * direct.high),
+    /// The most that returns may have cost, whatever the task did then; or if it runs as its profile does, where there is one and that is
+    /// less. The kernel's own way, of the switch away and of that back, evicts as others do.
+    fn at_most(&self, tasks: &Tasks, direct: Range, profile: &[KnownLines], bytes: f64) -> Vec<Limited> {
+        let behind = |others_ns: f64, lines: f64| match &self.bound {
+            Some(bound) => bound.at_most(Footprint { bytes, lines }, others_ns + 2.0 * direct.high),
             None => AtMost { ns: f64::INFINITY, limit: Limit::Turn },
         };
-        let behind =
-            |(_, to, count): (Nanos, Option<Nanos>, u64)| (at_most(to.map_or(f64::INFINITY, |to| to.0 as f64)), count);
-        // A core that was left keeps what is in its own caches; its other thread shares them.
-        let moves = tasks.moved[1].saturating_add(tasks.moved[2]);
-        tasks.others.buckets().map(behind).chain((moves > 0).then(|| (at_most(f64::INFINITY), moves))).collect()
+        let limited = |at_most: &dyn Fn(f64, f64) -> AtMost| turns::limited(returns(tasks), &tasks.turns, at_most);
+        let whatever =
+            limited(&|others_ns, turn_ns| turns::up_to_the_turn(behind(others_ns, f64::INFINITY), turn_ns, direct.low));
+        let profiled = limited(&|others_ns, turn_ns| behind(others_ns, known::most_lines(profile, turn_ns)));
+        if turns::sum(&profiled) < turns::sum(&whatever) { profiled } else { whatever }
     }
 
     /// Of a walk in order over the pages that were touched, else over all that it has, and no more than can be walked in the time of one
@@ -100,7 +95,7 @@ impl Reloading<'_> {
 
     /// The most that tasks may touch in a turn: what their process has; or what it touched while its pages were looked at, if turns are
     /// shorter. A page whose translation was there all the time is not seen to be touched.
-    fn footprint(&self, tasks: &Tasks, loses_translations: bool) -> f64 {
+    fn memory(&self, tasks: &Tasks, loses_translations: bool) -> f64 {
         let bytes = |bytes: Option<Bytes>| bytes.map_or(f64::INFINITY, |bytes| bytes.0 as f64);
         let is_longer = tasks.run_ns.0 as f64 / tasks.switches().max(1) as f64 > MARKED_NS;
         let unmarked = match &self.bound {
@@ -110,6 +105,13 @@ impl Reloading<'_> {
         let marked = if is_longer { f64::INFINITY } else { bytes(tasks.referenced_bytes) + unmarked };
         bytes(tasks.resident_bytes).min(marked)
     }
+}
+
+fn returns(tasks: &Tasks) -> Returns {
+    let behind = |(_, to, count): (Nanos, Option<Nanos>, u64)| (to.map_or(f64::INFINITY, |to| to.0 as f64), count);
+    // A core that was left keeps what is in its own caches; its other thread shares them.
+    let moves = tasks.moved[1].saturating_add(tasks.moved[2]);
+    tasks.others.buckets().map(behind).chain((moves > 0).then_some((f64::INFINITY, moves))).collect()
 }
 
 /// The sum over all returns of a cost by how long others ran, which after a move to another core is none.

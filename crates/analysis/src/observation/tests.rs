@@ -291,6 +291,7 @@ fn what_is_known_of_the_program_itself_is_likelier_than_what_its_pages_tell() {
             processes: vec![u32::from(name == "worker") + 6],
             name: String::new(),
             points,
+            most_lines: Vec::new(),
         }
     };
     let mut observed = observation(busy(blocked()));

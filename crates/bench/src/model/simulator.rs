@@ -1,6 +1,6 @@
 //! The simulator beside time: two tasks that walk as much, on the design `host`, and the same array that times itself.
 
-use profile::{Kind, PROFILE_SCHEMA, Prices, Profile, Reused, Spread};
+use profile::{Kind, Prices, Profile, Reused};
 use units::Bytes;
 
 use super::{ran, text};
@@ -97,19 +97,9 @@ fn reloaded(
 /// An array as its prices are of: all of its lines, of one kind and age.
 fn array(kind: Kind, size: Bytes) -> Profile {
     let lines = (size.0 / 64) as f64;
-    Profile {
-        schema: PROFILE_SCHEMA.to_owned(),
-        program_version: String::new(),
-        commands: Vec::new(),
-        programs: Vec::new(),
-        line_bytes: Bytes(64),
-        instructions: 1,
-        cut_instructions: 1,
-        times_instructions: vec![1],
-        lines: vec![Spread { mean: lines, p10: lines, p50: lines, p90: lines }],
-        reused: vec![Reused { kind, age_bytes: Bytes(size.0 * 4 / 3), lines: vec![lines] }],
-        new_lines: vec![0.0],
-    }
+    // A class of ages ends where its middle is the size.
+    let reused = vec![Reused { kind, age_bytes: Bytes(size.0 * 4 / 3), lines: vec![lines] }];
+    Profile { reused, ..Profile::empty(1, vec![1]) }
 }
 
 /// As the core's chain of multiplications tells it; of processors whose multiplication takes other than 3 cycles nothing is told.

@@ -40,6 +40,7 @@ fn limit(by: Limit) -> &'static str {
         Limit::Memory => "all that the task has",
         Limit::Caches => "all that the caches hold",
         Limit::Others => "what others could evict in the time that they had",
+        Limit::Profile => "the lines that its profile uses until the next switch",
         Limit::Turn => "the CPU time until the next switch",
     }
 }

@@ -152,6 +152,7 @@ fn where_the_likely_comes_from_is_one_word_and_what_limits_the_upper_end_is_amon
         processes: known.tasks.iter().filter_map(|tasks| tasks.process).collect(),
         name: String::new(),
         points: vec![point(cost(100.0))],
+        most_lines: Vec::new(),
     }];
     let text = screen(&known).replace('\n', " ");
     assert!(text.contains(" for reloading caches, by inject (0 to "), "{text}");

@@ -130,6 +130,11 @@ pub(crate) struct ObserveArguments {
     #[arg(long, conflicts_with_all = ["format", "out", "details", "by"])]
     pub(crate) live: bool,
 
+    /// Take what lost lines cost from this profile of the program (switchcost trace --profile) and the prices of this machine (switchcost
+    /// measure --prices) [default: the program's last profile on this machine, if any]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_bpf", "counts_only"])]
+    pub(crate) profile: Option<PathBuf>,
+
     /// Do not measure first what a switch costs here (8 s) if there is no recent measurement of this machine
     #[arg(long)]
     pub(crate) no_calibration: bool,

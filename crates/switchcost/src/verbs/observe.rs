@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let stacks = StackFiles::claim(&[], &arguments.stacks)?;
     let trace = arguments.events.as_deref().map(|path| Output::claim(Some(path))).transpose()?;
     host::own_proc::check().map_err(Failure::ForeignProc)?;
+    let profile = arguments.profile.as_deref().map(known::Found::read).transpose()?;
     let whom = whom(arguments)?;
     let host = manifest_at_once(&Root::system());
     let interrupt = Interrupt::watch()?;
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         })?,
     };
     observation.stacks.iter_mut().for_each(functions::name);
-    observation.known = known::find(&observation);
+    observation.known = known::find(&observation, profile.as_ref());
     kept.write(&observation).map_err(Failure::WriteObservation)?;
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);

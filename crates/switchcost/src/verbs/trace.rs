@@ -5,7 +5,7 @@ mod export;
 mod foreign;
 mod import;
 pub(crate) mod look;
-mod profile;
+pub(crate) mod profile;
 pub(crate) mod system;
 mod walks;
 

@@ -8,9 +8,10 @@ use analysis::model::across_arrays;
 use host::clock::{Calibration, Clock};
 use host::control::pin;
 use host::facts::{Root, cpus_by_quiet, manifest};
-use measure::prices::{Point, Walk, price_points};
+use measure::prices::{Point, price_points};
 use profile::{Kind, PRICES_SCHEMA, Price, Prices};
 use record::HostManifest;
+use strum::IntoEnumIterator;
 use time::OffsetDateTime;
 use units::{Bytes, CpuId, Nanos, TickRate};
 
@@ -27,7 +28,7 @@ const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
 const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
 /// Each at other places: as many as an interval of 90 % needs.
 const ARRAYS: usize = 8;
-/// Without --budget; the other half is of the kernel's way.
+/// Without --budget; a third is of arrays, the rest of the kernel's way, which is a small difference of long runs.
 const BUDGET: Nanos = Nanos::seconds(60);
 const CALIBRATION: Nanos = Nanos::millis(60);
 
@@ -39,10 +40,10 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     let cpu = cpu(arguments, &host)?;
     let seed = arguments.seed.unwrap_or_else(crate::verbs::seed_of_now);
     let started_at = runs::stamp(OffsetDateTime::now_utc());
-    let Some(lines) = lines(&host, cpu, Nanos(budget.0 / 2), seed, &interrupt)? else {
+    let Some(lines) = lines(&host, cpu, Nanos(budget.0 / 3), seed, &interrupt)? else {
         return Ok(interrupt.exit().unwrap_or(Exit::Broken));
     };
-    let switch_path = switch_path::measured(&AWAY_KIB.map(Bytes::kib), cpu, Nanos(budget.0 / 2), &interrupt);
+    let switch_path = switch_path::measured(cpu, Nanos(budget.0 / 3 * 2), &interrupt);
     let switch_path = switch_path.unwrap_or_else(|failure| {
         say!("without the kernel's own way through a switch: {failure}");
         Vec::new()
@@ -85,16 +86,16 @@ fn lines(
     let time = Nanos(budget.0 / (points.len() * ARRAYS) as u64 / 2);
     let rounds = price_points(points, ARRAYS, time, clock, seed, &|| interrupt.is_raised());
     let rounds = rounds.map_err(|error| {
-        Failure::Selection(format!("found no room for an array ({error}), need 20 MiB of free memory"))
+        Failure::Selection(format!("found no room for an array ({error}), need 50 MiB of free memory"))
     })?;
     let priced = || rounds.iter().filter_map(|(point, rounds)| price(*point, rounds)).collect();
     Ok((!interrupt.is_raised()).then(priced))
 }
 
 fn points() -> Vec<Point> {
-    let with = |walk, own| AWAY_KIB.into_iter().map(move |away| (walk, Bytes::kib(own), Bytes::kib(away)));
-    let of = |walk| OWN_KIB.into_iter().flat_map(move |own| with(walk, own));
-    Walk::ALL.into_iter().flat_map(of).collect()
+    let with = |kind, own| AWAY_KIB.into_iter().map(move |away| (kind, Bytes::kib(own), Bytes::kib(away)));
+    let of = |kind| OWN_KIB.into_iter().flat_map(move |own| with(kind, own));
+    Kind::iter().flat_map(of).collect()
 }
 
 fn clock(cpu: CpuId, is_tsc_invariant: bool) -> (Clock, TickRate) {
@@ -104,10 +105,10 @@ fn clock(cpu: CpuId, is_tsc_invariant: bool) -> (Clock, TickRate) {
     (clock, calibration.rate())
 }
 
-fn price((walk, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
+fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
     let found = across_arrays(rounds).ok()?;
     Some(Price {
-        kind: kind(walk),
+        kind,
         own_bytes: own,
         away_bytes: away,
         ns: found.estimate,
@@ -115,17 +116,6 @@ fn price((walk, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
         high_ns: found.high,
         n: found.n,
     })
-}
-
-fn kind(walk: Walk) -> Kind {
-    match walk {
-        Walk::Sequential => Kind::Sequential,
-        Walk::Strided => Kind::Strided,
-        Walk::Gathered => Kind::Gathered,
-        Walk::Dependent => Kind::Dependent,
-        Walk::Stored => Kind::Stored,
-        Walk::Code => Kind::Code,
-    }
 }
 
 /// Leaves a copy where it is looked for. That it cannot be kept takes nothing from the prices.

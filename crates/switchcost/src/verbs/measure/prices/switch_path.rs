@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Parser;
+use inject::Fault;
 use injection::Injection;
 use profile::SwitchPath;
 use units::{Bytes, CpuId, Nanos};
@@ -10,21 +11,46 @@ use units::{Bytes, CpuId, Nanos};
 use crate::cli::inject::InjectArguments;
 use crate::cli::{Cli, Verb};
 use crate::exit::Failure;
+use crate::messages::say;
 use crate::signals::Interrupt;
 use crate::verbs::inject::recorded;
 
-/// Some 100 ms of multiplications.
-const STEPS: &str = "100000000";
+/// Some 40 ms of multiplications: twice what `inject` needs.
+const STEPS: &str = "48000000";
 
-/// Of each footprint that has an interval.
-pub(super) fn measured(
+/// What the other task touches, and how often: the oftener the better, since what is found in a run grows with the preemptions in it, and
+/// its noise does not; a loop has nothing to lose between. Touching more takes as long as a period itself.
+const GROUPS: [(&str, [Bytes; 2]); 2] =
+    [("100us", [Bytes::kib(256), Bytes::mib(1)]), ("250us", [Bytes::mib(4), Bytes::mib(16)])];
+
+/// Of each footprint that has an interval, and for which there is time; of others it is said.
+pub(super) fn measured(cpu: CpuId, budget: Nanos, interrupt: &Interrupt) -> Result<Vec<SwitchPath>, Failure> {
+    let each = Nanos(budget.0 / GROUPS.len() as u64);
+    let mut found = Vec::new();
+    for (period, away) in &GROUPS {
+        match behind(away, period, cpu, each, interrupt) {
+            Err(Failure::Inject(Fault::TooLittleTime { .. })) => {
+                say!(
+                    "without the kernel's own way through a switch behind {} and {}: --budget is too short",
+                    away[0],
+                    away[1]
+                );
+            }
+            measured => found.extend(measured?),
+        }
+    }
+    Ok(found)
+}
+
+fn behind(
     away: &[Bytes],
+    period: &str,
     cpu: CpuId,
     budget: Nanos,
     interrupt: &Interrupt,
 ) -> Result<Vec<SwitchPath>, Failure> {
     let folder = tempfile::tempdir().map_err(Failure::Folder)?;
-    let arguments = loop_without_data(away, cpu, budget, &folder.path().join("loop.jsonl"))?;
+    let arguments = loop_without_data((away, period), cpu, budget, &folder.path().join("loop.jsonl"))?;
     let Some(record) = recorded(&arguments, interrupt)? else { return Ok(Vec::new()) };
     let findings = analysis::injection::analyse(&Injection::read(&record)?);
     Ok(findings
@@ -38,13 +64,30 @@ pub(super) fn measured(
         .collect())
 }
 
-fn loop_without_data(away: &[Bytes], cpu: CpuId, budget: Nanos, record: &Path) -> Result<InjectArguments, Failure> {
+fn loop_without_data(
+    (away, period): (&[Bytes], &str),
+    cpu: CpuId,
+    budget: Nanos,
+    record: &Path,
+) -> Result<InjectArguments, Failure> {
     let own = std::env::current_exe().map_err(Failure::OwnFile)?;
     let sizes: Vec<String> = away.iter().map(|size| format!("{}B", size.0)).collect();
     let (own, record) = (own.display().to_string(), record.display().to_string());
     let (sizes, cpu, budget) = (sizes.join(","), cpu.to_string(), format!("{}ms", budget.0 / 1_000_000));
-    let words =
-        ["switchcost", "inject", "--footprint", &sizes, "--cpu", &cpu, "--budget", &budget, "--record", &record];
+    let words = [
+        "switchcost",
+        "inject",
+        "--period",
+        period,
+        "--footprint",
+        &sizes,
+        "--cpu",
+        &cpu,
+        "--budget",
+        &budget,
+        "--record",
+        &record,
+    ];
     let command = ["--", &own, measure::prices::SPIN_ARGUMENT, STEPS];
     match Cli::try_parse_from(words.iter().chain(&command)).map(|cli| cli.verb) {
         Ok(Verb::Inject(arguments)) => Ok(*arguments),

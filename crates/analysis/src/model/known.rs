@@ -1,0 +1,42 @@
+//! What a profile tells of a program that is observed, whose instructions nobody counts.
+
+use observation::{Cost, KnownLines, KnownPoint};
+use profile::{Prices, Profile};
+use units::{Bytes, Nanos};
+
+use super::reload;
+
+/// Instructions of its own that a program gets through in a nanosecond of CPU time, the kernel's for it included: two a cycle, of which it
+/// has half the time, at 1 GHz; one at 3 GHz and a third of the time.
+const USUAL: f64 = 1.0;
+/// As many as the widest cores begin: ten a cycle of 4.8 GHz.
+const FASTEST: f64 = 48.0;
+
+/// What a switch likely costs, by what others touched and how long the program then runs; with the kernel's own way.
+pub fn points(profile: &Profile, prices: &Prices) -> Vec<KnownPoint> {
+    let mut footprints: Vec<Bytes> = prices.lines.iter().map(|price| price.away_bytes).collect();
+    footprints.sort_unstable();
+    footprints.dedup();
+    // Every other doubling: between them it goes straight.
+    let times = || profile.times_instructions.iter().rev().step_by(2).rev();
+    let points = footprints.into_iter().flat_map(|away| times().map(move |time| (away, *time)));
+    points
+        .map(|(away_bytes, instructions)| {
+            let [low_ns, ns, high_ns] =
+                reload(profile, prices, away_bytes, instructions as f64).with_switch_path().map(|ns| ns.max(0.0));
+            let ran_ns = Nanos((instructions as f64 / USUAL) as u64);
+            KnownPoint { away_bytes, ran_ns, cost: Cost { ns, low_ns, high_ns } }
+        })
+        .collect()
+}
+
+/// As many lines as nine of ten cuts use within each time, on the fastest core.
+pub fn most_lines(profile: &Profile) -> Vec<KnownLines> {
+    let times = profile.times_instructions.iter().zip(&profile.lines);
+    times
+        .map(|(instructions, lines)| KnownLines {
+            ran_ns: Nanos((*instructions as f64 / FASTEST) as u64),
+            lines: lines.p90.max(lines.mean),
+        })
+        .collect()
+}

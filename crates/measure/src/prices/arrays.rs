@@ -1,0 +1,172 @@
+//! Arrays that are walked one touch a line, as each kind of access does.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use host::jumps::Jumps;
+use host::memory::{Memory, Reach};
+use profile::Kind;
+use rand::Rng;
+use rand::seq::SliceRandom;
+use units::Bytes;
+use workload::Pages;
+
+/// Words of a line.
+pub(super) const LINE: usize = 8;
+/// 5 lines: farther than the next ones that are fetched in any case.
+const STRIDE: usize = 5;
+/// Of so many lines one is touched where none beside it are: those would be fetched with it. A power of two.
+const SPREAD: usize = 8;
+
+/// Turns of a loop, 50 instructions: with as many still to run a core does not fetch what comes behind them.
+const TURNS: u32 = 24;
+
+pub(super) enum Array {
+    /// Lines one beside another.
+    Dense(Kind, Memory),
+    /// Lines that stand alone.
+    Sparse(Kind, Memory),
+    Code(Jumps),
+}
+
+impl Array {
+    /// Of so many lines as are in this size.
+    pub(super) fn lay(kind: Kind, own: Bytes, random: &mut impl Rng) -> io::Result<Array> {
+        let lines = (own.0 / 64) as usize;
+        Ok(match kind {
+            Kind::Code => Array::Code(Jumps::lay(&order(lines, random), 0)?),
+            Kind::CodeAlone => {
+                let alone = |line: &u32| (word_of(*line as usize) / LINE) as u32;
+                let order: Vec<u32> = order(lines, random).iter().map(alone).collect();
+                Array::Code(Jumps::lay(&order, TURNS)?)
+            }
+            Kind::Sequential | Kind::Strided => Array::Dense(kind, touched(own)?),
+            _ => {
+                let memory = touched(Bytes(own.0 * SPREAD as u64))?;
+                if kind == Kind::Dependent {
+                    chain(&memory, &order(lines, random));
+                }
+                Array::Sparse(kind, memory)
+            }
+        })
+    }
+
+    pub(super) fn walk(&self) {
+        match self {
+            Array::Dense(Kind::Sequential, memory) => strided(memory, 1),
+            Array::Dense(_, memory) => strided(memory, STRIDE),
+            Array::Sparse(Kind::Dependent, memory) => chase(memory),
+            Array::Sparse(Kind::Stored, memory) => golden(memory, |word| {
+                word.store(2, Relaxed);
+                0
+            }),
+            Array::Sparse(_, memory) => golden(memory, |word| word.load(Relaxed)),
+            Array::Code(jumps) => jumps.run(),
+        }
+    }
+}
+
+/// Memory that is there.
+pub(super) fn touched(size: Bytes) -> io::Result<Memory> {
+    let memory = Memory::map(size, Reach::Private, Pages::Base).map_err(io::Error::other)?;
+    memory.iter().step_by(LINE).for_each(|word| word.store(1, Relaxed));
+    Ok(memory)
+}
+
+/// All lines in random order, from line 0 on.
+fn order(lines: usize, random: &mut impl Rng) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..lines as u32).collect();
+    order[1..].shuffle(random);
+    order
+}
+
+/// The first word of a line that stands alone: anywhere among as many as there is one of (multiplicative hashing after Knuth).
+#[inline]
+fn word_of(line: usize) -> usize {
+    let within = (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % SPREAD;
+    (line * SPREAD + within) * LINE
+}
+
+/// Into each line where the next one is, and from the last to the first.
+fn chain(memory: &[AtomicU64], order: &[u32]) {
+    let nexts = order.iter().cycle().skip(1);
+    for (line, next) in order.iter().zip(nexts) {
+        memory[word_of(*line as usize)].store(word_of(*next as usize) as u64, Relaxed);
+    }
+}
+
+#[inline(never)]
+fn chase(memory: &[AtomicU64]) {
+    let lines = memory.len() / LINE / SPREAD;
+    let last = (0..lines).fold(word_of(0), |word, _| memory[word].load(Relaxed) as usize);
+    std::hint::black_box(last);
+}
+
+#[inline(never)]
+fn strided(memory: &[AtomicU64], lines: usize) {
+    let mut sum = 0;
+    for first in 0..lines {
+        for word in memory.iter().skip(first * LINE).step_by(lines * LINE) {
+            sum += word.load(Relaxed);
+        }
+    }
+    std::hint::black_box(sum);
+}
+
+/// Each line once, none close behind its neighbours, and every address known beforehand.
+#[inline(never)]
+fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
+    let lines = memory.len() / LINE / SPREAD;
+    let step = golden_step(lines);
+    let (mut line, mut sum) = (0, 0);
+    for _ in 0..lines {
+        sum += touch(&memory[word_of(line)]);
+        line += step;
+        line -= if line >= lines { lines } else { 0 };
+    }
+    std::hint::black_box(sum);
+}
+
+/// About 0.618 of them, and without a divisor in common.
+fn golden_step(lines: usize) -> usize {
+    let about = (lines as f64 * 0.618_034) as usize;
+    (about.max(1)..).find(|step| are_coprime(*step, lines)).unwrap_or(1)
+}
+
+fn are_coprime(a: usize, b: usize) -> bool {
+    if b == 0 { a == 1 } else { are_coprime(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn every_walk_of_lines_that_stand_alone_touches_each_once_and_none_beside_it() {
+        for lines in [1, 2, 3, 192, 768, 1000] {
+            let memory: Vec<AtomicU64> = (0..lines * LINE * SPREAD).map(|_| AtomicU64::new(0)).collect();
+            golden(&memory, |word| word.fetch_add(1, Relaxed));
+            let counts: Vec<u64> = memory.chunks(LINE * SPREAD).map(sum).collect();
+            assert_eq!(counts, vec![1; lines]);
+        }
+    }
+
+    #[test]
+    fn a_chain_leads_through_all_lines_and_back() {
+        let memory: Vec<AtomicU64> = (0..100 * LINE * SPREAD).map(|_| AtomicU64::new(u64::MAX)).collect();
+        chain(&memory, &order(100, &mut ChaCha8Rng::seed_from_u64(1)));
+        let (mut word, mut met) = (word_of(0), std::collections::BTreeSet::new());
+        for _ in 0..100 {
+            assert!(met.insert(word / LINE / SPREAD));
+            word = memory[word].load(Relaxed) as usize;
+        }
+        assert_eq!(word, word_of(0));
+    }
+
+    fn sum(words: &[AtomicU64]) -> u64 {
+        words.iter().map(|word| word.load(Relaxed)).sum()
+    }
+}

@@ -1,0 +1,75 @@
+//! Lines that come one behind another, by whatever instructions: what hardware fetches ahead.
+
+use crate::company::is_as_old;
+
+/// Streams that are followed at a time: as many as the prefetchers of a core follow, about (Intel, "Optimization Reference Manual",
+/// on the streamer: 32, one a page).
+const FOLLOWED: usize = 32;
+/// From this line of a stream on the next one is fetched ahead.
+const TRAINED: u32 = 3;
+/// A line that has been away for less is in a first level: who comes to it asks nobody.
+const HOT: u32 = 256;
+
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    last: u64,
+    age: u32,
+    is_rising: bool,
+    lines: u32,
+}
+
+/// Those whose lines are mostly in a first level, and the others, which they would crowd out; each in order of their last lines.
+#[derive(Debug, Default)]
+pub(crate) struct Streams([Vec<Stream>; 2]);
+
+impl Streams {
+    /// Whether a line is fetched ahead; it was away for so long.
+    pub(crate) fn go_on(&mut self, line: u64, age: u32) -> bool {
+        let streams = &mut self.0[usize::from(age >= HOT)];
+        let is_next = |stream: &Stream| stream.last.abs_diff(line) == 1 && is_as_old(stream.age, age);
+        let before = streams.iter().rposition(is_next).map(|at| streams.remove(at));
+        if before.is_none() && streams.len() == FOLLOWED {
+            streams.remove(0);
+        }
+        let is_rising = before.is_some_and(|before| line > before.last);
+        let lines = match before {
+            Some(before) if before.lines == 1 || before.is_rising == is_rising => before.lines + 1,
+            Some(_) => 2,
+            None => 1,
+        };
+        streams.push(Stream { last: line, age, is_rising, lines });
+        lines >= TRAINED
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(lines: &[u64]) -> Vec<bool> {
+        let mut streams = Streams::default();
+        lines.iter().map(|line| streams.go_on(*line, 1000)).collect()
+    }
+
+    #[test]
+    fn the_third_line_in_a_row_is_fetched_ahead_in_either_direction() {
+        assert_eq!(told(&[10, 11, 12, 13, 12, 11, 10]), [false, false, true, true, false, true, true]);
+        assert_eq!(told(&[10, 90, 11, 89, 12, 88]), [false, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn jumps_within_a_few_pages_are_no_streams() {
+        // A linear congruential generator of full period: each line once, without a pattern (Knuth).
+        let next = |line: &u64| Some((line * 269 + 83) % 512);
+        let jumps: Vec<u64> = std::iter::successors(Some(7), next).take(512).collect();
+        let few = told(&jumps).into_iter().filter(|is_ahead| *is_ahead).count();
+        assert!(few < 16, "{few}");
+    }
+
+    #[test]
+    fn a_line_that_was_there_all_the_time_trains_nobody() {
+        let mut streams = Streams::default();
+        let ages = [(20, 300), (21, 300), (22, 100_000)].map(|(line, age)| streams.go_on(line, age));
+        assert_eq!(ages, [false; 3]);
+    }
+}
