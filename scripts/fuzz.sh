@@ -24,7 +24,7 @@ RUSTFLAGS=$(echo "$RUSTFLAGS" | tr '\n' ' ')
 # With a target named, the flags are not used for build scripts and macros, which have no fuzzer to link to.
 machine=$(rustc -vV | sed -n 's/^host: //p')
 if [ $# -eq 0 ]; then
-    set -- lackey din champsim drmemtrace trace_file design_toml measure_record injection_record observation_record simulation_record object_file
+    set -- lackey din champsim drmemtrace trace_file design_toml measure_record injection_record observation_record simulation_record profile_file prices_file object_file
 fi
 # What takes long to build is built only where one of its targets is wanted.
 features=()

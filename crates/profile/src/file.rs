@@ -128,23 +128,14 @@ impl Prices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, Price, Reused, Spread};
+    use crate::{Kind, Price, Reused};
     use units::Bytes;
 
     fn profile() -> Profile {
-        let spread = Spread { mean: 9.0, p10: 8.0, p50: 9.0, p90: 10.0 };
         Profile {
-            schema: PROFILE_SCHEMA.to_owned(),
-            program_version: "1".to_owned(),
-            commands: vec![vec!["a".to_owned()]],
-            programs: Vec::new(),
-            line_bytes: Bytes(64),
-            instructions: 1 << 20,
-            cut_instructions: 1024,
-            times_instructions: vec![1024, 2048],
-            lines: vec![spread; 2],
             reused: vec![Reused { kind: Kind::Code, age_bytes: Bytes::kib(16), lines: vec![1.0, 1.5] }],
             new_lines: vec![0.5, 0.75],
+            ..Profile::empty(1024, vec![1024, 2048])
         }
     }
 
@@ -191,21 +182,31 @@ mod tests {
             high_ns: 8.0,
             n: 8,
         };
-        let prices = |lines| Prices {
-            schema: PRICES_SCHEMA.to_owned(),
-            program_version: "1".to_owned(),
-            started_at: String::new(),
-            cpu_model: None,
-            caches: Vec::new(),
-            line_bytes: Bytes(64),
-            lines,
-            switch_path: Vec::new(),
-        };
         let read = |path: &Path| read_prices(path).map(|_| ());
         let told = |prices: &Prices| told(&serde_json::to_string(prices).expect("data"), read);
-        assert_eq!(told(&prices(vec![Price { own_bytes: Bytes::kib(8), ..price }])), Ok(()));
+        assert_eq!(told(&Prices::of(vec![Price { own_bytes: Bytes::kib(8), ..price }])), Ok(()));
         let need = "in PATH, need prices (switchcost.prices/1), as switchcost measure --prices writes them";
-        assert_eq!(told(&prices(vec![price])), Err(format!("found a price of no size, or that is no number {need}")));
-        assert_eq!(told(&prices(Vec::new())), Err(format!("found no price {need}")));
+        assert_eq!(
+            told(&Prices::of(vec![price])),
+            Err(format!("found a price of no size, or that is no number {need}"))
+        );
+        assert_eq!(told(&Prices::of(Vec::new())), Err(format!("found no price {need}")));
+    }
+
+    /// Those that the fuzzers begin with.
+    #[test]
+    fn hostile_files_are_read_or_refused_and_what_is_said_of_them_commands_no_terminal() {
+        let files = |of: &str| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(of);
+            let entries = std::fs::read_dir(folder).expect("a corpus");
+            entries.map(|entry| entry.expect("an entry").path()).collect::<Vec<_>>()
+        };
+        let profiles = files("profile_file").into_iter().map(|path| (read_profile(&path).map(drop), path));
+        let prices = files("prices_file").into_iter().map(|path| (read_prices(&path).map(drop), path));
+        for (read, path) in profiles.chain(prices) {
+            let may_be_read = ["small", "hostile-name"].iter().any(|name| path.ends_with(name));
+            assert_eq!(read.is_ok(), may_be_read, "{}", path.display());
+            assert!(!read.err().is_some_and(|error| error.to_string().contains(['\u{1b}', '\u{202e}', '\0'])));
+        }
     }
 }

@@ -1,0 +1,24 @@
+//! Any bytes, read as prices: an error, or what the model makes of them.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use switchcost_analysis::model::points;
+use switchcost_profile::{Kind, Profile, Reused, read_prices};
+use switchcost_units::Bytes;
+
+#[path = "scratch.rs"]
+mod scratch;
+
+fuzz_target!(|bytes: &[u8]| {
+    match read_prices(&scratch::file_of(bytes)) {
+        Ok(prices) => drop(points(&some_profile(), &prices)),
+        Err(error) => drop(error.to_string()),
+    }
+});
+
+/// A line of each age.
+fn some_profile() -> Profile {
+    let row = |age_bytes| Reused { kind: Kind::Gathered, age_bytes, lines: vec![1.0, 2.0] };
+    let reused = vec![row(Bytes::kib(16)), row(Bytes::mib(4))];
+    Profile { reused, ..Profile::empty(1024, vec![1024, 2048]) }
+}

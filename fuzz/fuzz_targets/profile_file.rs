@@ -1,0 +1,26 @@
+//! Any bytes, read as a profile: an error, or what the model tells of it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use switchcost_analysis::model::{most_lines, points};
+use switchcost_profile::{Kind, Price, Prices, read_profile};
+use switchcost_units::Bytes;
+
+#[path = "scratch.rs"]
+mod scratch;
+
+fuzz_target!(|bytes: &[u8]| {
+    match read_profile(&scratch::file_of(bytes)) {
+        Ok(profile) => {
+            points(&profile, &some_prices());
+            most_lines(&profile);
+        }
+        Err(error) => drop(error.to_string()),
+    }
+});
+
+/// One price.
+fn some_prices() -> Prices {
+    let (own_bytes, away_bytes) = (Bytes::kib(12), Bytes::mib(1));
+    Prices::of(vec![Price { kind: Kind::Dependent, own_bytes, away_bytes, ns: 5.0, low_ns: 4.0, high_ns: 6.0, n: 8 }])
+}
