@@ -15,7 +15,7 @@ use crate::service::ServiceOrder;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Request {
     /// One run.
-    Twins(Order),
+    Twins(Box<Order>),
     /// A service, to the end.
     Service(ServiceOrder),
 }

@@ -31,7 +31,10 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     let place = Place::new();
     let record = place.path("run-injection.jsonl");
     let arguments = ["--budget", "5s", "--record", text(&record), "--check-output", "--", "sh", "-c", BUSY];
-    let Some(ran) = injected(&place, &arguments) else { return };
+    // Beside other real-time tasks one run of a few tens of milliseconds may take much longer.
+    let tries = || (0..3).map(|_| injected(&place, &arguments));
+    let is_fit = |ran: &Option<Ran>| !ran.as_ref().is_some_and(|ran| ran.stderr.contains("fewer than 6 runs"));
+    let Some(ran) = tries().find(is_fit).expect("time for six runs in one of three") else { return };
     assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
     assert!(ran.stderr.contains("of CPU time: 5.00 s has time for about"), "{}", ran.stderr);
     let json = place.run(&["report", "--format", "json", text(&record)]).json();
