@@ -9,9 +9,11 @@ mod service;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use ::injection::{Injection, Plan, Run, TwinRun};
+use std::collections::BTreeMap;
+
+use ::injection::{Injection, Plan, Run, TwinRun, Way};
 use record::{Cache, CoreClock};
-use units::Bytes;
+use units::{Bytes, CpuId, Nanos};
 
 use crate::estimate::estimate;
 use crate::findings::Estimate;
@@ -36,11 +38,16 @@ pub struct Findings {
     pub cpu_ns: Option<f64>,
     /// The mean clock of the core, where the cycles of its multiplication are known.
     pub core_hertz: Option<f64>,
-    /// For each footprint of the plan, in its order.
+    /// For each footprint of the plan, in its order, at its first period.
     pub footprints: Vec<FootprintFinding>,
+    /// The same at each period, where there are several.
+    pub periods: Vec<PeriodFinding>,
+    /// What it costs to be moved to another CPU, or back, with nothing touched; its part of cold caches is what that costs more than to be
+    /// preempted and stay.
+    pub moved: Option<(CpuId, FootprintFinding)>,
     /// The footprint to be told first: the largest that fits into the second level, else the largest of all.
     pub headline: usize,
-    /// Preemptions a second of CPU time of the program.
+    /// Preemptions a second of CPU time of the program, at the first period.
     pub per_second: f64,
     /// Of a service, of which cold caches alone are found.
     pub service: Option<ServiceFindings>,
@@ -55,6 +62,27 @@ impl Findings {
     /// With nothing touched.
     pub fn direct(&self) -> Option<&FootprintFinding> {
         self.footprints.first()
+    }
+}
+
+/// What a preemption costs at one of several periods.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeriodFinding {
+    /// How long the program runs until it is preempted.
+    pub period_ns: Nanos,
+    /// Preemptions a second of its CPU time; of a service, of wall time.
+    pub per_second: f64,
+    /// For each footprint of the plan, in its order.
+    pub footprints: Vec<FootprintFinding>,
+    /// What cold caches cost more than at the first period, with the footprint that is told first; where that is nothing, what a preemption
+    /// does. None of the first.
+    pub more_than_first_ns: Option<Result<Estimate, String>>,
+}
+
+impl PeriodFinding {
+    /// With the footprint that is told first.
+    pub fn headline<'a>(&'a self, findings: &Findings) -> Option<&'a FootprintFinding> {
+        self.footprints.get(findings.headline)
     }
 }
 
@@ -96,14 +124,29 @@ pub fn analyse(record: &Injection) -> Findings {
 fn of_twins(record: &Injection) -> Findings {
     let plan = &record.header.plan;
     let chain_ns = mean_chain_ns(&record.runs);
-    let footprints =
-        (0..plan.footprints_bytes.len()).map(|place| finding(plan, &record.runs, place, chain_ns)).collect();
+    let headline = headline(&plan.footprints_bytes, &record.header.host.caches);
+    let at = |timing| {
+        let way = |footprint| Way { timing, footprint, is_moved: false };
+        let ways = (0..plan.footprints_bytes.len()).map(way);
+        ways.map(|way| finding(plan, &record.runs, way, chain_ns)).collect::<Vec<_>>()
+    };
+    let per_second = |period: Nanos| 1e9 / period.0.max(1) as f64;
+    let headline_of = |timing| by_block(&record.runs, Way { timing, footprint: headline, is_moved: false }, chain_ns);
+    let periods = plan.timings().into_iter().enumerate().map(|(timing, of)| PeriodFinding {
+        period_ns: of.period_ns,
+        per_second: per_second(of.period_ns),
+        footprints: at(timing),
+        more_than_first_ns: (timing > 0).then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
+    });
+    let moved = Way { timing: 0, footprint: 0, is_moved: true };
     Findings {
         cpu_ns: mean(record.runs.iter().map(|run| run.undisturbed().cpu_ns.0 as f64)),
         core_hertz: hertz(&record.header.core_clock, chain_ns),
-        footprints,
-        headline: headline(&plan.footprints_bytes, &record.header.host.caches),
-        per_second: 1e9 / plan.period_ns.0.max(1) as f64,
+        footprints: at(0),
+        periods: if plan.further.is_empty() { Vec::new() } else { periods.collect() },
+        moved: plan.moves_to.map(|cpu| (cpu, finding(plan, &record.runs, moved, chain_ns))),
+        headline,
+        per_second: per_second(plan.period_ns),
         service: None,
     }
 }
@@ -146,20 +189,21 @@ fn hit(runs: &[&Run]) -> Option<f64> {
     median(&mut are_some.map(|run| more(run) / run.preempted().preemptions as f64).collect::<Vec<f64>>())
 }
 
-fn finding(plan: &Plan, runs: &[Run], place: usize, chain_ns: Option<f64>) -> FootprintFinding {
-    let own: Vec<&Run> = runs.iter().filter(|run| run.footprint as usize == place).collect();
+fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> FootprintFinding {
+    let own: Vec<&Run> = runs.iter().filter(|run| run.way() == way).collect();
+    let is_direct = way.footprint == 0 && !way.is_moved;
     let preemptions: u64 = own.iter().map(|run| run.preempted().preemptions).sum();
     let each = |sum: f64| (preemptions > 0).then(|| sum / preemptions as f64);
     let hit = hit(&own).filter(|_| !plan.preempts_nobody);
     let costs: Vec<f64> = own.iter().filter_map(|run| cost_ns(run, chain_ns?)).collect();
     FootprintFinding {
-        footprint_bytes: plan.footprints_bytes[place],
+        footprint_bytes: plan.footprints_bytes[way.footprint],
         runs: own.len(),
         preemptions,
         away_ns: each(own.iter().map(|run| run.preempted().away_ns.0 as f64).sum()),
         hit,
         cost_ns: found_on_cpu(hit).and_then(|()| judged(&costs)),
-        reload_ns: (place > 0).then(|| found_on_cpu(hit).and_then(|()| judged(&reloads(runs, place, chain_ns)))),
+        reload_ns: (!is_direct).then(|| found_on_cpu(hit).and_then(|()| judged(&reloads(runs, way, chain_ns)))),
     }
 }
 
@@ -179,13 +223,30 @@ fn judged(values: &[f64]) -> Result<Estimate, String> {
 }
 
 /// In each pass the difference to nothing touched: what changes slowly, and which twin was preempted, is the same in both.
-fn reloads(runs: &[Run], place: usize, chain_ns: Option<f64>) -> Vec<f64> {
-    let of = |footprint: usize, block: u32| {
-        let run = runs.iter().find(|run| run.footprint as usize == footprint && run.block == block)?;
-        cost_ns(run, chain_ns?)
-    };
-    let blocks = runs.iter().filter(|run| run.footprint as usize == place).map(|run| run.block);
-    blocks.filter_map(|block| Some(of(place, block)? - of(0, block)?)).collect()
+fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> Vec<f64> {
+    paired(&costs(runs, way, chain_ns), &costs(runs, Way { footprint: 0, is_moved: false, ..way }, chain_ns))
+}
+
+/// What it costs in each pass.
+fn costs(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
+    let own = runs.iter().filter(|run| run.way() == way);
+    own.filter_map(|run| Some((run.block, cost_ns(run, chain_ns?)?))).collect()
+}
+
+/// The difference in each pass that has both.
+fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Vec<f64> {
+    of.iter().filter_map(|(block, cost)| Some(cost - base.get(block)?)).collect()
+}
+
+/// What cold caches cost in each pass; with nothing touched, what a preemption does.
+fn by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
+    let mut all = costs(runs, way, chain_ns);
+    if way.footprint > 0 {
+        let direct = costs(runs, Way { footprint: 0, ..way }, chain_ns);
+        all.retain(|block, _| direct.contains_key(block));
+        all.iter_mut().for_each(|(block, cost)| *cost -= direct[block]);
+    }
+    all
 }
 
 /// Which of these is told first: the largest that fits into the second level, else the largest of all.

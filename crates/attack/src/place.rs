@@ -18,7 +18,7 @@ pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
 /// A server that has next to nothing to do: a twentieth of a CPU, and some words each hundredth of a second.
 const BYSTANDER: &str =
-    "for (;;) { $i = 0; $i++ while $i < 10000; syswrite(STDOUT, 'x') for 1 .. 60; select(undef, undef, undef, 0.01) }";
+    "for (;;) { $i = 0; $i++ while $i < 40000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.
 const EMPTIED: [&str; 5] = ["made", "tmp", "state", "home", "scratch"];

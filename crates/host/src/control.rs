@@ -26,6 +26,14 @@ pub fn pin(cpus: &[CpuId]) -> io::Result<PinGuard> {
     Ok(PinGuard { before })
 }
 
+/// Moves the calling thread to a CPU, to stay there.
+///
+/// # Errors
+/// Where it may not run there.
+pub fn place_self(cpu: CpuId) -> io::Result<()> {
+    Ok(sched_setaffinity(None, &cpu_set(&[cpu])?)?)
+}
+
 /// These CPUs as the kernel has them.
 pub(crate) fn cpu_set(cpus: &[CpuId]) -> io::Result<CpuSet> {
     let mut set = CpuSet::new();

@@ -28,6 +28,7 @@ pub(crate) mod topology;
 use record::{Fact, HostManifest};
 use units::{Bytes, CpuId};
 
+pub(crate) use self::control_groups::own_folder_of_version_2;
 pub use self::control_groups::{CpuThrottling, cpu_groups, cpu_throttling, refusing_real_time_share};
 pub use self::root::{Root, Unreadable};
 pub use self::scheduler::slice_extensions;

@@ -26,6 +26,8 @@ const PREFIX: &str = "switchcost-";
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";
+/// Paths of control groups, one a line.
+const GROUPS: &str = "groups";
 
 /// The locks that this process has. A supervisor has them, too, until all that it has started is gone: what still writes there
 /// may make again what is being removed.
@@ -64,6 +66,12 @@ impl TemporaryFolder {
     /// Where the files go.
     pub fn path(&self) -> &Path {
         &self.files
+    }
+
+    /// Control groups that are to be removed with the folder, to be told before they are made.
+    pub(crate) fn remove_with_it(&self, groups: &[PathBuf]) -> io::Result<()> {
+        let lines: String = groups.iter().map(|group| format!("{}\n", group.display())).collect();
+        fs::write(self.whole.join(GROUPS), lines)
     }
 }
 

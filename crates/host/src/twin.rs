@@ -1,8 +1,9 @@
 //! A program that runs in turns: it waits, stopped, until it is let run, and is stopped again. What it and its children have used is
 //! reported by the kernel when it has ended.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -11,10 +12,13 @@ use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, getpgid, kill_process_group, setpgid, setrlimit, waitpid,
 };
+use units::CpuId;
 
 use crate::control::{StepsBelowTop, set_policy};
 use crate::fixed_addresses::fix_addresses;
+use crate::own_directory::enter_own_directory;
 use crate::task::{self, Forked};
+use crate::twin_group::TwinGroup;
 use crate::usage::{Usage, wait4};
 
 /// Far below the task that takes its CPU: the lowest real-time priority, so that no other does.
@@ -23,11 +27,13 @@ const LOWEST: StepsBelowTop = StepsBelowTop(98);
 /// It is stopped every few milliseconds. One that is not, since its controller is gone, is killed by the kernel after this.
 const LONGEST_TURN: Duration = Duration::from_secs(5);
 
-/// A program in a process group of its own, killed with all of that when dropped.
+/// A program in a process group of its own, killed with all of that when dropped. Between turns its control group is frozen, if it has one, and
+/// its process group is stopped otherwise.
 #[derive(Debug)]
 pub struct Twin {
     process: Forked,
     group: Pid,
+    control: Option<TwinGroup>,
     end: Option<ExitStatus>,
     used: Used,
 }
@@ -53,34 +59,57 @@ impl Used {
 
 impl Twin {
     /// Gives the command a process that is stopped before its first instruction. It has the CPUs of its caller, fixed addresses,
-    /// and under a real-time policy others of its own in turn.
+    /// and under a real-time policy others of its own in turn; where `group` is the folder of a control group, it is in that, and where there
+    /// is a `layer`, a folder for that, it has a copy of the working directory to itself.
     ///
     /// # Errors
     /// Where there is no process to be had. That the program cannot be run shows as an end with code 127.
-    pub fn start(mut command: Command) -> io::Result<Twin> {
-        let process = task::fork(move || {
-            prepare()?;
+    pub fn start(mut command: Command, group: Option<&Path>, layer: Option<&Path>) -> io::Result<Twin> {
+        let control = group.map(TwinGroup::open).transpose()?;
+        let (mut told, mut tell) = io::pipe()?;
+        let process = task::fork(|| {
+            let prepared = layer.map_or(Ok(()), own_directory).and_then(|()| prepare());
+            prepared.inspect_err(|why| drop(tell.write_all(why.to_string().as_bytes())))?;
             task::stop_self()?;
             // Why it cannot be run is reported by an earlier attempt.
             drop(command.exec());
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(NOT_RUN) }
         })?;
+        drop(tell);
         let group = Pid::from_raw(process.pid()).ok_or_else(|| io::Error::other("found no number of a process"))?;
-        let twin = Twin { process, group, end: None, used: Used::default() };
-        twin.wait_until_stopped()?;
+        let twin = Twin { process, group, control, end: None, used: Used::default() };
+        if !twin.is_stopped()? {
+            let mut why = String::new();
+            told.read_to_string(&mut why)?;
+            return Err(io::Error::other(why));
+        }
+        twin.enter_group()?;
         Ok(twin)
     }
 
-    fn wait_until_stopped(&self) -> io::Result<()> {
+    /// Frozen instead of stopped from here on.
+    fn enter_group(&self) -> io::Result<()> {
+        let Some(control) = &self.control else { return Ok(()) };
+        control.admit(self.pid())?;
+        control.freeze()?;
+        self.signal(Signal::CONT)
+    }
+
+    /// False where it has ended instead.
+    fn is_stopped(&self) -> io::Result<bool> {
         loop {
             match waitpid(Some(self.group), WaitOptions::UNTRACED) {
-                Ok(Some((_, status))) if status.stopped() => return Ok(()),
-                Ok(Some(_)) => return Err(io::Error::other(NOT_PREPARED)),
+                Ok(Some((_, status))) => return Ok(status.stopped()),
                 Ok(None) | Err(Errno::INTR) => (),
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Whether all that it starts is stopped with it, wherever that goes.
+    pub fn is_frozen(&self) -> bool {
+        self.control.is_some()
     }
 
     /// The number of its process.
@@ -90,7 +119,14 @@ impl Twin {
 
     /// Lets it run.
     pub fn resume(&self) -> io::Result<()> {
-        self.signal(Signal::CONT)
+        self.control.as_ref().map_or_else(|| self.signal(Signal::CONT), TwinGroup::thaw)
+    }
+
+    /// Moves it with all that it has started, where it has a control group.
+    pub fn place(&self, cpu: CpuId) -> io::Result<()> {
+        self.control
+            .as_ref()
+            .map_or_else(|| Err(io::Error::other("found no control group to move")), |control| control.place(cpu))
     }
 
     /// Stops it, as soon as the CPU is its own for a moment.
@@ -98,6 +134,9 @@ impl Twin {
     /// # Errors
     /// Where it is no longer in its process group.
     pub fn pause(&self) -> io::Result<()> {
+        if let Some(control) = &self.control {
+            return control.freeze();
+        }
         if self.end.is_none() && getpgid(Some(self.group))? != self.group {
             return Err(io::Error::other(
                 "found a program that left its process group, need one that stays in it to be stopped",
@@ -123,6 +162,9 @@ impl Twin {
             self.end = Some(status);
             self.used.add(&usage);
             self.add_orphans();
+            if let Some(control) = &self.control {
+                self.used.cpu = control.cpu_time()?;
+            }
         }
         Ok(self.end)
     }
@@ -147,10 +189,6 @@ impl Drop for Twin {
     }
 }
 
-/// A user who is not root has the rights of a limit in a namespace of his own, and not those of a capability.
-const NOT_PREPARED: &str = "found a process that ended before it was its program, need one with real-time rights in a user namespace; run it \
-                            as root, or with a limit instead of a capability: sudo prlimit --pid $$ --rtprio=99";
-
 /// As a shell ends where a program cannot be run.
 const NOT_RUN: i32 = 127;
 
@@ -161,8 +199,25 @@ fn prepare() -> io::Result<()> {
     let limit = Some(LONGEST_TURN.as_micros() as u64);
     setrlimit(Resource::Rttime, Rlimit { current: limit, maximum: limit })?;
     // To the end of the process.
-    std::mem::forget(set_policy(Policy::Rr, LOWEST)?);
+    std::mem::forget(set_policy(Policy::Rr, LOWEST).map_err(not_allowed)?);
     Ok(())
+}
+
+/// A user who is not root has the rights of a limit in a namespace of his own, and not those of a capability.
+fn not_allowed(error: io::Error) -> io::Error {
+    io::Error::other(format!(
+        "found {error} in a user namespace, need real-time rights there; run it as root, or with a limit instead of a capability: sudo prlimit \
+         --pid $$ --rtprio=99"
+    ))
+}
+
+fn own_directory(layer: &Path) -> io::Result<()> {
+    enter_own_directory(layer).map_err(|why| {
+        io::Error::other(format!(
+            "found no working directory of its own for each copy ({why}), need one for --apart; run it as root, in a directory where that can \
+             be had, or leave --apart away"
+        ))
+    })
 }
 
 /// The numbers of this process' children that live, but for these: of those that lost their parent and are its own now.

@@ -26,6 +26,9 @@ const LONG: Nanos = Nanos::millis(100);
 /// Who has the CPU for less of its turns sleeps.
 const LEAST_AWAKE: f64 = 0.5;
 
+/// Why it may have had nothing to do.
+const OF_PIPES: &str = ". Its standard input is a pipe, which can be read but once: both copies find it empty; put it in a file, and give that: < FILE";
+
 /// So much of what a program says is told.
 const LONGEST_WORDS: u64 = 4096;
 
@@ -51,10 +54,15 @@ pub enum Fault {
     GainsRights(String),
     /// It is over before it can be measured.
     #[error(
-        "found a command that takes {0} of CPU time, need {LEAST_CPU} or more to preempt it often enough; give it more to do, or \
-         repeat it: -- sh -c 'for i in $(seq 100); do COMMAND; done'"
+        "found a command that takes {cpu} of CPU time, need {LEAST_CPU} or more to preempt it often enough; give it more to do, or \
+         repeat it: -- sh -c 'for i in $(seq 100); do COMMAND; done'{}", if *.has_pipe { OF_PIPES } else { "" }
     )]
-    TooSoon(Nanos),
+    TooSoon {
+        /// What it takes.
+        cpu: Nanos,
+        /// Whether our standard input is a pipe.
+        has_pipe: bool,
+    },
     /// It did not do its work.
     #[error(
         "found a command that failed ({how}){said}, need one that does its work; if it has, say so: -- sh -c 'COMMAND || true'. \
@@ -68,7 +76,8 @@ pub enum Fault {
     },
     /// The same command is not the same.
     #[error(
-        "found two copies that ended differently ({0} and {1}), need a command that does the same each time; try it twice"
+        "found two copies that ended differently ({0} and {1}), need a command that does the same each time; try it twice, and where both write \
+         the same files in the working directory, give each its own copy of that with --apart"
     )]
     OtherEnd(String, String),
     /// The same command does not write the same.
@@ -98,14 +107,14 @@ pub enum Fault {
     TooLong(Nanos),
     /// Its budget is too small.
     #[error(
-        "found a command of {cpu} of CPU time and {footprints} footprints, for which {budget} is time for fewer than {least} runs each; \
-         give it less to do, fewer with --footprint, or more time: --budget {needed}"
+        "found a command of {cpu} of CPU time to be preempted in {ways} ways, for which {budget} is time for fewer than {least} runs each; \
+         give it less to do, fewer ways with --footprint and --period, or more time: --budget {needed}"
     )]
     TooLittleTime {
         /// Of the command.
         cpu: Nanos,
-        /// How many.
-        footprints: usize,
+        /// Footprints, periods and whatever else is tried.
+        ways: usize,
         /// What was given.
         budget: Nanos,
         /// Runs.
@@ -122,7 +131,8 @@ pub enum Fault {
     /// Not all of it can be stopped.
     #[error(
         "found a command that starts processes in a process group of their own, as setsid and shells at a terminal do, need one that \
-         stays in its own, so that all of it can be stopped; leave those out of it"
+         stays in its own, so that all of it can be stopped; leave those out of it, or run it where control groups of version 2 may be made \
+         (root may, where /sys/fs/cgroup is not read-only): these hold all"
     )]
     LeavesGroup,
     /// No run was to be had.
@@ -142,6 +152,10 @@ pub struct Subject {
     checks_output: bool,
     /// Below it is all that they write.
     folder: PathBuf,
+    /// A control group for each of them.
+    groups: Option<[PathBuf; 2]>,
+    /// Whether each has its own copy of the working directory.
+    is_apart: bool,
     /// Where the outputs go; else nowhere.
     outputs: Option<PathBuf>,
 }
@@ -165,8 +179,22 @@ impl Subject {
             input: own_input(),
             checks_output,
             folder: folder.to_owned(),
+            groups: None,
+            is_apart: false,
             outputs: outputs.map(Path::to_owned),
         })
+    }
+
+    /// The same, its copies frozen by these control groups between turns.
+    #[must_use]
+    pub fn in_groups(self, groups: [PathBuf; 2]) -> Subject {
+        Subject { groups: Some(groups), ..self }
+    }
+
+    /// The same, each with its own copy of the working directory, if so.
+    #[must_use]
+    pub fn apart(self, is_apart: bool) -> Subject {
+        Subject { is_apart, ..self }
     }
 
     /// One run of two copies that are not preempted.
@@ -184,6 +212,7 @@ impl Subject {
             turn: plan.turn_ns,
             footprint: Bytes(0),
             preempted: 0,
+            moves_to: None,
             preempts_nobody: true,
             lost: Nanos(0),
             latest,
@@ -205,6 +234,9 @@ impl Subject {
                 return Err(error);
             }
             fs::create_dir_all(&temporary)?;
+            let layer = self.is_apart.then(|| self.folder.join(format!("own-{number}")));
+            layer.iter().try_for_each(fs::create_dir_all)?;
+            let group = self.groups.as_ref().map(|groups| groups[usize::from(number) - 1].clone());
             let outputs = self.outputs.as_ref().unwrap_or(&self.folder);
             let file = |ending: &str| Some(outputs.join(format!("twin-{number}.{ending}")));
             let keeps = self.outputs.is_some();
@@ -213,6 +245,8 @@ impl Subject {
                 output: file("out").filter(|_| keeps || self.checks_output),
                 // The first time it is looked at why it fails.
                 errors: file("err").filter(|_| keeps || is_first),
+                group,
+                layer,
             })
         };
         Ok([place(1)?, place(2)?])
@@ -240,7 +274,7 @@ impl Subject {
 }
 
 /// Whether what ran undisturbed can be measured.
-pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2]) -> Result<(), Fault> {
+pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2], has_pipe: bool) -> Result<(), Fault> {
     let least = outcomes.iter().map(|outcome| outcome.run.cpu_ns).min().unwrap_or(Nanos(0));
     let sum = |of: fn(&Outcome) -> Nanos| outcomes.iter().map(|outcome| of(outcome).0).sum::<u64>();
     // The last turn of each goes on behind its end.
@@ -250,7 +284,7 @@ pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2]) -> Result<(), Fault> {
     if awake < LEAST_AWAKE && turns > 2 * LONG.0 {
         return Err(Fault::Sleeps(awake * 100.0));
     }
-    if least < LEAST_CPU { Err(Fault::TooSoon(least)) } else { Ok(()) }
+    if least < LEAST_CPU { Err(Fault::TooSoon { cpu: least, has_pipe }) } else { Ok(()) }
 }
 
 fn settings(of: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
@@ -265,6 +299,12 @@ fn own_input() -> Option<(PathBuf, u64)> {
     let at = facts.lines().find_map(|line| line.strip_prefix("pos:"))?.trim().parse().ok()?;
     let path = fs::read_link(&link).ok()?;
     fs::metadata(&link).is_ok_and(|facts| facts.is_file()).then_some((path, at))
+}
+
+/// Whether our standard input is a pipe, of which twins get nothing.
+pub(crate) fn has_pipe() -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    fs::metadata("/proc/self/fd/0").is_ok_and(|facts| facts.file_type().is_fifo() || facts.file_type().is_socket())
 }
 
 fn check(program: &OsStr, path: Option<&OsStr>) -> Result<(), Fault> {
@@ -360,7 +400,10 @@ mod tests {
     #[test]
     fn who_ends_too_soon_or_sleeps_is_told_so() {
         let found = |cpu, turns| {
-            check_undisturbed(&[outcome(cpu, turns, 0); 2]).map_err(|fault| fault.to_string()).err().unwrap_or_default()
+            check_undisturbed(&[outcome(cpu, turns, 0); 2], false)
+                .map_err(|fault| fault.to_string())
+                .err()
+                .unwrap_or_default()
         };
         assert_eq!(found(Nanos::millis(100), Nanos::millis(104)), "");
         assert!(
@@ -370,7 +413,10 @@ mod tests {
         let sleeps = found(Nanos::millis(100), Nanos::millis(1005));
         assert!(sleeps.starts_with("found a command that has the CPU for 10 % of its turns and waits"), "{sleeps}");
         assert!(found(Nanos(0), Nanos::millis(1005)).contains("0 % of its turns"));
-        assert!(found(Nanos::millis(1), Nanos::millis(16)).starts_with("found a command that takes 1.00 ms"));
+        let soon = found(Nanos::millis(1), Nanos::millis(16));
+        assert!(soon.starts_with("found a command that takes 1.00 ms") && soon.ends_with("COMMAND; done'"), "{soon}");
+        let of_pipe = check_undisturbed(&[outcome(Nanos(0), Nanos(0), 0); 2], true).expect_err("nothing").to_string();
+        assert!(of_pipe.ends_with("both copies find it empty; put it in a file, and give that: < FILE"), "{of_pipe}");
     }
 
     #[test]

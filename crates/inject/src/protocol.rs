@@ -15,7 +15,7 @@ use crate::service::ServiceOrder;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Request {
     /// One run.
-    Twins(Order),
+    Twins(Box<Order>),
     /// A service, to the end.
     Service(ServiceOrder),
 }
@@ -47,6 +47,8 @@ pub struct Order {
     pub footprint: Bytes,
     /// Which twin is preempted.
     pub preempted: u8,
+    /// Where it is moved then, and back the next time; it stays where it is without.
+    pub moves_to: Option<CpuId>,
     /// Whether neither is.
     pub preempts_nobody: bool,
     /// About what a preemption costs: the turns of who loses it are so much longer, so that both have equally many.
@@ -64,6 +66,10 @@ pub struct Place {
     pub output: Option<PathBuf>,
     /// The file for its standard error; nowhere without.
     pub errors: Option<PathBuf>,
+    /// Its control group; signals stop it without.
+    pub group: Option<PathBuf>,
+    /// A folder for the changes to its own working directory; that is everybody's without.
+    pub layer: Option<PathBuf>,
 }
 
 /// What a twin used, and how it ended.

@@ -1,13 +1,13 @@
 //! The order of runs: passes through the footprints in random order, until the time is used up.
 
 use host::clock::{Clock, monotonic};
-use injection::{Header, Line, Plan, Run, TwinRun};
+use injection::{Header, Line, Plan, Run, TwinRun, Way};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Nanos, TickRate, Ticks};
 
-use crate::command::{Fault, Subject, check_undisturbed};
+use crate::command::{Fault, Subject, check_undisturbed, has_pipe};
 use crate::protocol::{Answer, Order, Outcome, Place};
 
 /// Below it there is no interval to speak of.
@@ -62,14 +62,14 @@ pub struct Undisturbed {
 }
 
 impl Undisturbed {
-    /// How many runs of each footprint there is time for.
+    /// How many runs of each way to preempt it there is time for.
     pub fn runs_within(&self, plan: &Plan) -> u64 {
         plan.budget_ns.0 / self.pass(plan).0.max(1)
     }
 
-    /// How long a run of each footprint takes together, at least.
+    /// How long a run of each takes together, at least.
     fn pass(&self, plan: &Plan) -> Nanos {
-        Nanos(self.wall.0 * plan.footprints_bytes.len() as u64)
+        Nanos(self.wall.0 * plan.ways().len() as u64)
     }
 }
 
@@ -91,7 +91,7 @@ pub fn undisturbed(
     let Some(answer) = executor.run(&order, should_stop) else { return Ok(None) };
     let outcomes = outcomes(answer, plan.budget_ns)?;
     subject.check(&outcomes, &places)?;
-    check_undisturbed(&outcomes)?;
+    check_undisturbed(&outcomes, has_pipe())?;
     let found = Undisturbed { twins: outcomes.map(|outcome| outcome.run), wall: monotonic().saturating_sub(start) };
     if found.runs_within(plan) < LEAST_RUNS {
         return Err(too_little_time(&found, plan));
@@ -104,7 +104,7 @@ fn too_little_time(found: &Undisturbed, plan: &Plan) -> Fault {
     let needed = found.pass(plan).0 * LEAST_RUNS * 3 / 2;
     Fault::TooLittleTime {
         cpu: Nanos(found.twins[0].cpu_ns.0 / 1_000_000 * 1_000_000),
-        footprints: plan.footprints_bytes.len(),
+        ways: plan.ways().len(),
         budget: plan.budget_ns,
         least: LEAST_RUNS,
         needed: Nanos::seconds(needed.div_ceil(1_000_000_000)),
@@ -137,17 +137,17 @@ pub fn inject<E: From<Fault>>(
     let first = random.random_range(0..2);
     let mut passes = Passes { subject, instruments, plan: &header.plan, start: monotonic(), runs: Vec::new() };
     for block in 0.. {
-        let mut footprints: Vec<usize> = (0..header.plan.footprints_bytes.len()).collect();
-        footprints.shuffle(&mut random);
-        for footprint in footprints {
+        let mut ways = header.plan.ways();
+        ways.shuffle(&mut random);
+        for way in ways {
             if stop.should_stop() {
                 return Ok(true);
             }
-            if !passes.has_time_for(footprint) {
+            if !passes.has_time_for(way) {
                 return Ok(false);
             }
             let preempted = (u64::from(block) + first) % 2;
-            let Some(run) = passes.run(block, footprint, preempted as u8, executor, &|| stop.should_stop())? else {
+            let Some(run) = passes.run(block, way, preempted as u8, executor, &|| stop.should_stop())? else {
                 return Ok(true);
             };
             sink(Line::Run(run.clone()))?;
@@ -171,41 +171,43 @@ impl Passes<'_> {
         monotonic().saturating_sub(self.start)
     }
 
-    fn of(&self, footprint: usize) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(move |run| run.footprint as usize == footprint)
+    fn of(&self, way: Way) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(move |run| run.way() == way)
     }
 
-    /// By the longest of its footprint so far.
-    fn has_time_for(&self, footprint: usize) -> bool {
-        let longest = self.of(footprint).map(|run| run.wall_ns).max().unwrap_or(Nanos(0));
+    /// By the longest of its kind so far.
+    fn has_time_for(&self, way: Way) -> bool {
+        let longest = self.of(way).map(|run| run.wall_ns).max().unwrap_or(Nanos(0));
         self.elapsed() + longest <= self.plan.budget_ns
     }
 
-    /// About what a preemption of this footprint costs, by the runs so far.
-    fn lost(&self, footprint: usize) -> Nanos {
+    /// About what such a preemption costs, by the runs so far.
+    fn lost(&self, way: Way) -> Nanos {
         let lost = |run: &Run| run.preempted().cpu_ns.saturating_sub(run.undisturbed().cpu_ns).0;
         let (lost, preemptions) =
-            self.of(footprint).fold((0, 0), |(all, count), run| (all + lost(run), count + run.preempted().preemptions));
+            self.of(way).fold((0, 0), |(all, count), run| (all + lost(run), count + run.preempted().preemptions));
         Nanos(lost.checked_div(preemptions).unwrap_or(0))
     }
 
     fn run(
         &self,
         block: u32,
-        footprint: usize,
+        way: Way,
         preempted: u8,
         executor: &mut dyn Executor,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Option<Run>, Fault> {
         let began = monotonic();
         let places = self.subject.places(false).map_err(Fault::NoFolder)?;
-        let order = self.order(footprint, preempted, &places);
+        let order = self.order(way, preempted, &places);
         let Some(answer) = executor.run(&order, should_stop) else { return Ok(None) };
         let outcomes = outcomes(answer, order.latest.saturating_sub(began))?;
         self.subject.check(&outcomes, &places)?;
         Ok(Some(Run {
             block,
-            footprint: footprint as u32,
+            footprint: way.footprint as u32,
+            timing: way.timing as u32,
+            is_moved: way.is_moved,
             preempted,
             since_start_ns: began.saturating_sub(self.start),
             wall_ns: monotonic().saturating_sub(began),
@@ -213,13 +215,17 @@ impl Passes<'_> {
         }))
     }
 
-    fn order(&self, footprint: usize, preempted: u8, places: &[Place; 2]) -> Order {
+    fn order(&self, way: Way, preempted: u8, places: &[Place; 2]) -> Order {
+        let timing = self.plan.timings()[way.timing];
         let latest = self.start + Nanos(self.plan.budget_ns.0.saturating_mul(2)) + OVERTIME;
         Order {
-            footprint: self.plan.footprints_bytes.get(footprint).copied().unwrap_or(Bytes(0)),
+            period: timing.period_ns,
+            turn: timing.turn_ns,
+            footprint: self.plan.footprints_bytes.get(way.footprint).copied().unwrap_or(Bytes(0)),
+            moves_to: self.plan.moves_to.filter(|_| way.is_moved),
             preempted,
             preempts_nobody: self.plan.preempts_nobody,
-            lost: self.lost(footprint),
+            lost: self.lost(way),
             ..self.subject.order(self.instruments, self.plan, places.clone(), latest)
         }
     }

@@ -79,7 +79,7 @@ impl Executor for ServantExecutor {
 /// None where it was stopped.
 fn ask(order: &Order, should_stop: &dyn Fn() -> bool) -> io::Result<Option<Answer>> {
     let mut servant = Servant::start(&[SERVANT_ARGUMENT])?;
-    servant.tell(&serde_json::to_vec(&Request::Twins(order.clone()))?)?;
+    servant.tell(&serde_json::to_vec(&Request::Twins(Box::new(order.clone())))?)?;
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     loop {

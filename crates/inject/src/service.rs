@@ -22,7 +22,7 @@ pub use work::Work;
 
 use host::clock::Clock;
 use host::live::ThreadId;
-use injection::Group;
+use injection::{Group, Timing};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
@@ -43,13 +43,11 @@ pub struct ServiceOrder {
     pub rate: TickRate,
     /// What reading it adds to a chain.
     pub overhead: Ticks,
-    /// How long the service has its CPU until it is preempted.
-    pub period: Nanos,
-    /// How long it has it in a phase.
-    pub phase: Nanos,
+    /// How long the service has its CPU until it is preempted, and in a phase.
+    pub timings: Vec<Timing>,
     /// What is touched.
     pub footprints: Vec<Bytes>,
-    /// For how long as touching this one takes the preemptor spins where that is compared with not preempting.
+    /// For how long as touching this one takes the preemptor spins where that is compared with not preempting, at the first period.
     pub against_idle: usize,
     /// Whether nothing is touched: it spins in both arms.
     pub touches_nothing: bool,

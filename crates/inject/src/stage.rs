@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use host::clock::monotonic;
-use host::control::{StepsBelowTop, lock_memory, pin, set_policy};
+use host::control::{StepsBelowTop, lock_memory, pin, place_self, set_policy};
 use host::twin::{Twin, is_group_left, other_children};
 use record::Policy;
-use units::{Bytes, Nanos, Ticks};
+use units::{Bytes, CpuId, Nanos, Ticks};
 
 use crate::preemptor::Preemptor;
 use crate::protocol::{Answer, Order, Outcome, Place};
@@ -27,6 +27,9 @@ pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1))?;
     let mut stage = OnCpu {
         preemptor,
+        home: order.cpu,
+        moves_to: order.moves_to,
+        is_away: false,
         footprint: order.footprint,
         latest: order.latest,
         preempts_nobody: order.preempts_nobody,
@@ -56,7 +59,7 @@ fn start(order: &Order, place: &Place) -> io::Result<Twin> {
     command.args(arguments).env("TMPDIR", &place.temporary);
     command.envs(order.settings.iter().map(|(name, value)| (name, value)));
     command.stdin(input(order)?).stdout(created(place.output.as_deref())?).stderr(created(place.errors.as_deref())?);
-    Twin::start(command)
+    Twin::start(command, place.group.as_deref(), place.layer.as_deref())
 }
 
 /// Opened anew for each: whoever shares an open file shares the place in it.
@@ -73,6 +76,10 @@ fn created(path: Option<&Path>) -> io::Result<Stdio> {
 
 struct OnCpu {
     preemptor: Preemptor,
+    home: CpuId,
+    /// Where a preempted twin goes instead of staying, and comes back from.
+    moves_to: Option<CpuId>,
+    is_away: bool,
     footprint: Bytes,
     latest: Nanos,
     preempts_nobody: bool,
@@ -84,6 +91,18 @@ struct OnCpu {
 }
 
 impl OnCpu {
+    /// With this process, which takes the twin's CPU from it there.
+    fn move_to(&mut self, twin: usize, cpu: CpuId) -> io::Result<()> {
+        self.twins[twin].place(cpu)?;
+        place_self(cpu)?;
+        self.is_away = cpu != self.home;
+        Ok(())
+    }
+
+    fn come_home(&mut self, twin: usize) -> io::Result<()> {
+        if self.is_away { self.move_to(twin, self.home) } else { Ok(()) }
+    }
+
     fn outcomes(&mut self, order: &Order, tallies: &[Tally; 2]) -> io::Result<Answer> {
         let mut outcome = |twin: usize| -> io::Result<Outcome> {
             let status =
@@ -106,6 +125,8 @@ impl OnCpu {
 
 impl Stage for OnCpu {
     fn let_run(&mut self, twin: usize) -> io::Result<()> {
+        // The other one may have ended elsewhere.
+        self.come_home(twin)?;
         self.twins[twin].resume()
     }
 
@@ -122,15 +143,23 @@ impl Stage for OnCpu {
     }
 
     fn stop(&mut self, twin: usize) -> io::Result<()> {
+        self.come_home(twin)?;
         // Looked for where nothing is measured: it takes longer than a turn may.
-        if self.preempts_nobody && !self.is_group_left {
+        if self.preempts_nobody && !self.twins[twin].is_frozen() && !self.is_group_left {
             self.is_group_left = is_group_left(&[self.twins[0].pid(), self.twins[1].pid()])?;
         }
         self.twins[twin].pause()
     }
 
-    fn touch(&mut self) -> Ticks {
-        if self.preempts_nobody { Ticks(0) } else { self.preemptor.touch(self.footprint) }
+    fn preempt(&mut self, twin: usize) -> io::Result<Ticks> {
+        match self.moves_to {
+            _ if self.preempts_nobody => Ok(Ticks(0)),
+            None => Ok(self.preemptor.touch(self.footprint)),
+            Some(other) => {
+                self.move_to(twin, if self.is_away { self.home } else { other })?;
+                Ok(Ticks(0))
+            }
+        }
     }
 
     fn chain(&mut self, probes: u32) -> f64 {

@@ -19,8 +19,8 @@ pub(crate) trait Stage {
     /// Stops a twin as soon as it would run.
     fn stop(&mut self, twin: usize) -> io::Result<()>;
 
-    /// What a preemptor does with the CPU.
-    fn touch(&mut self) -> Ticks;
+    /// What a preemptor does with a twin's CPU, and for how long.
+    fn preempt(&mut self, twin: usize) -> io::Result<Ticks>;
 
     /// How long a chain of multiplications takes, as the mean of so many.
     fn chain(&mut self, probes: u32) -> f64;
@@ -139,7 +139,7 @@ fn turn(stage: &mut impl Stage, turns: &Turns, twin: usize, tally: &mut Tally) -
             return Ok(true);
         }
         if place < last {
-            tally.away += stage.touch().0;
+            tally.away += stage.preempt(twin)?.0;
             tally.preemptions += 1;
         }
     }
@@ -199,9 +199,9 @@ mod tests {
             Ok(())
         }
 
-        fn touch(&mut self) -> Ticks {
+        fn preempt(&mut self, _: usize) -> io::Result<Ticks> {
             self.debt += COST;
-            Ticks(3)
+            Ok(Ticks(3))
         }
 
         fn chain(&mut self, _: u32) -> f64 {

@@ -7,7 +7,7 @@ use record::{Chain, Readers, printable};
 use remedies::{for_reading, for_writing};
 use units::Bytes;
 
-use crate::{Group, Header, INJECTION_SCHEMA, INJECTION_VERSION, Injection, Line, Run};
+use crate::{Group, Header, INJECTION_SCHEMA, INJECTION_VERSION, Injection, Line, Plan, Run};
 
 /// A longer file is no record: a day of runs takes less.
 const LIMIT: Bytes = Bytes::mib(256);
@@ -114,9 +114,9 @@ pub fn is_injection(path: &Path) -> bool {
 }
 
 impl Injection {
-    /// The schema and version that this program writes.
-    pub fn schema_now() -> String {
-        format!("{INJECTION_SCHEMA}/{INJECTION_VERSION}")
+    /// The schema and version that this program writes for a plan.
+    pub fn schema_for(plan: &Plan) -> String {
+        format!("{INJECTION_SCHEMA}/{}", plan.version())
     }
 
     /// Reads a record up to its last whole line.
@@ -164,7 +164,8 @@ struct Head {
 
 fn unknown_version(line: &[u8]) -> Option<String> {
     let head: Head = serde_json::from_slice(line).ok()?;
-    (head.schema != Injection::schema_now()).then(|| printable(&head.schema))
+    let is_known = (1..=INJECTION_VERSION).any(|version| head.schema == format!("{INJECTION_SCHEMA}/{version}"));
+    (!is_known).then(|| printable(&head.schema))
 }
 
 fn add(record: &mut Option<Injection>, line: Line) -> Result<(), String> {
@@ -192,10 +193,21 @@ fn check(header: &Header) -> Result<(), String> {
     let footprints = &header.plan.footprints_bytes;
     let is_rising = footprints.windows(2).all(|two| two[0] < two[1]);
     let is_fit = footprints.first() == Some(&Bytes(0)) && is_rising;
-    if is_fit { Ok(()) } else { Err("footprints that do not rise from 0".to_owned()) }
+    if !is_fit {
+        return Err("footprints that do not rise from 0".to_owned());
+    }
+    let timings = header.plan.timings();
+    let is_again = |place: usize| timings[..place].iter().any(|before| before.period_ns == timings[place].period_ns);
+    if (0..timings.len()).any(is_again) { Err("a period that is named twice".to_owned()) } else { Ok(()) }
+}
+
+fn check_timing(header: &Header, timing: u32) -> Result<(), String> {
+    let is_planned = timing as usize <= header.plan.further.len();
+    if is_planned { Ok(()) } else { Err(format!("period {timing}, which the plan does not hold")) }
 }
 
 fn check_group(header: &Header, group: &Group) -> Result<(), String> {
+    check_timing(header, group.timing)?;
     if header.service.is_none() || group.footprint as usize >= header.plan.footprints_bytes.len() {
         return Err(format!("phases of footprint {}, which the plan does not hold", group.footprint));
     }
@@ -209,6 +221,10 @@ fn check_group(header: &Header, group: &Group) -> Result<(), String> {
 fn check_run(header: &Header, run: &Run) -> Result<(), String> {
     if run.footprint as usize >= header.plan.footprints_bytes.len() {
         return Err(format!("a run of footprint {}, which the plan does not hold", run.footprint));
+    }
+    check_timing(header, run.timing)?;
+    if run.is_moved && (header.plan.moves_to.is_none() || run.footprint > 0 || run.timing > 0) {
+        return Err("a twin that is moved, which the plan does not hold".to_owned());
     }
     if run.preempted > 1 {
         return Err(format!("twin {}, of two", run.preempted));
@@ -229,7 +245,7 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
         let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
         Header {
-            schema: Injection::schema_now(),
+            schema: format!("{INJECTION_SCHEMA}/1"),
             program_version: "0.1.0".to_owned(),
             started_at: "2026-11-26T06:00:00Z".to_owned(),
             command: vec!["gzip".to_owned()],
@@ -260,6 +276,10 @@ mod tests {
                 preempts_nobody: false,
                 checks_output: false,
                 settings: Vec::new(),
+                further: Vec::new(),
+                moves_to: None,
+                is_apart: false,
+                is_frozen: false,
             },
             undisturbed: [TwinRun::default(); 2],
             service: None,
@@ -270,6 +290,8 @@ mod tests {
         Line::Run(Run {
             block: 0,
             footprint,
+            timing: 0,
+            is_moved: false,
             preempted: 1,
             since_start_ns: Nanos(0),
             wall_ns: Nanos(1),
@@ -332,7 +354,7 @@ mod tests {
             involuntary: 9,
         };
         let group = |footprint, arms: [Arm; 4]| {
-            Line::Group(Group { block: 0, footprint, since_start_ns: Nanos(0), phases: arms.map(phase) })
+            Line::Group(Group { block: 0, footprint, timing: 0, since_start_ns: Nanos(0), phases: arms.map(phase) })
         };
         let (name, work) = ("redis".to_owned(), "syscall:write".to_owned());
         let service =
@@ -358,6 +380,46 @@ mod tests {
             let why = read_back(service, &line).expect_err("it contradicts itself");
             assert!(why.contains("line 2: phases "), "{why}");
         }
+    }
+
+    /// Whoever knows the first version alone would take all runs for those of one period.
+    #[test]
+    fn several_periods_and_moves_are_of_the_second_version() {
+        use crate::Timing;
+        let of = |change: fn(&mut Plan), line: fn(Run) -> Run| {
+            let mut header = header();
+            change(&mut header.plan);
+            header.schema = Injection::schema_for(&header.plan);
+            let Line::Run(run) = run(0) else { panic!("a run") };
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("record");
+            let mut writer = InjectionWriter::create(Readers::Owner, &path, header.clone()).expect("a new file");
+            writer.append(&Line::Run(line(run))).expect("room");
+            let record = Injection::read(&path).map_err(|error| error.to_string())?;
+            Ok::<_, String>((record.header.schema, record.runs[0].way()))
+        };
+        let further = |plan: &mut Plan| {
+            plan.further = vec![Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) }];
+        };
+        let moves = |plan: &mut Plan| plan.moves_to = Some(CpuId(0));
+        let (schema, way) = of(|_| (), |run| run).expect("a record");
+        assert_eq!((schema.as_str(), way.timing), ("switchcost.record.injection/1", 0));
+        let (schema, way) = of(further, |run| Run { timing: 1, ..run }).expect("a record");
+        assert_eq!((schema.as_str(), way.timing), ("switchcost.record.injection/2", 1));
+        let (schema, way) = of(moves, |run| Run { is_moved: true, ..run }).expect("a record");
+        assert_eq!((schema.as_str(), way.is_moved), ("switchcost.record.injection/2", true));
+        let refused = |change, line, why: &str| {
+            let found = of(change, line).expect_err("not of the plan");
+            assert!(found.contains(why), "{found}");
+        };
+        refused(|_| (), |run| Run { timing: 1, ..run }, "line 2: period 1, which the plan does not hold");
+        refused(
+            |_| (),
+            |run| Run { is_moved: true, ..run },
+            "line 2: a twin that is moved, which the plan does not hold",
+        );
+        let twice = |plan: &mut Plan| plan.further = plan.timings();
+        refused(twice, |run| run, "line 1: a period that is named twice");
     }
 
     #[test]

@@ -19,8 +19,9 @@ pub use service::{Arm, Group, Look, Phase, Service};
 /// Name of the format; the header carries it with [`INJECTION_VERSION`] behind a slash.
 pub const INJECTION_SCHEMA: &str = "switchcost.record.injection";
 
-/// The newest version that this program writes and reads. Version 1: the first.
-pub const INJECTION_VERSION: u32 = 1;
+/// The newest version that this program writes and reads. Version 1: the first. Version 2: runs and groups at several periods, and runs in
+/// which a twin is moved; whatever has none of them is still written as version 1.
+pub const INJECTION_VERSION: u32 = 2;
 
 /// First line of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +73,59 @@ pub struct Plan {
     pub checks_output: bool,
     /// Variables that were set for the twins since they were not, `NAME=value` each.
     pub settings: Vec<String>,
+    /// Other periods beside the one above, and their turns; since version 2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Timing>,
+    /// The CPU that a twin is moved to at one preemption, and back from at the next, in runs of their own; since version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves_to: Option<CpuId>,
+    /// Whether each twin has its own copy of the working directory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_apart: bool,
+    /// Whether twins are frozen by their control groups between turns; else signals stop them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_frozen: bool,
+}
+
+/// How long a program has its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Timing {
+    /// Until it is preempted.
+    pub period_ns: Nanos,
+    /// Until it is the other's turn; of a service, in a phase.
+    pub turn_ns: Nanos,
+}
+
+/// One way to preempt a program, of those of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Which of [`Plan::timings`].
+    pub timing: usize,
+    /// Which footprint.
+    pub footprint: usize,
+    /// Whether the twin is moved to another CPU, or back.
+    pub is_moved: bool,
+}
+
+impl Plan {
+    /// The period that is told first, then the others.
+    pub fn timings(&self) -> Vec<Timing> {
+        let first = Timing { period_ns: self.period_ns, turn_ns: self.turn_ns };
+        std::iter::once(first).chain(self.further.iter().copied()).collect()
+    }
+
+    /// All ways in which a command is preempted in a pass. It is moved with nothing touched, at the first period.
+    pub fn ways(&self) -> Vec<Way> {
+        let of =
+            |timing| (0..self.footprints_bytes.len()).map(move |footprint| Way { timing, footprint, is_moved: false });
+        let moved = self.moves_to.map(|_| Way { timing: 0, footprint: 0, is_moved: true });
+        (0..=self.further.len()).flat_map(of).chain(moved).collect()
+    }
+
+    /// The version that a reader has to know.
+    fn version(&self) -> u32 {
+        if self.further.is_empty() && self.moves_to.is_none() { 1 } else { INJECTION_VERSION }
+    }
 }
 
 /// Two copies run to their ends, one of them preempted.
@@ -81,6 +135,12 @@ pub struct Run {
     pub block: u32,
     /// Which footprint of the plan.
     pub footprint: u32,
+    /// Which period: 0 is the plan's first, 1 the first of the further ones.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub timing: u32,
+    /// Whether the preempted twin was moved each time, to another CPU or back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_moved: bool,
     /// Which twin was preempted, 0 or 1.
     pub preempted: u8,
     /// When it began, from the first run on.
@@ -91,7 +151,18 @@ pub struct Run {
     pub twins: [TwinRun; 2],
 }
 
+/// For serde, which hands over what it asks about.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+pub(crate) fn is_first(timing: &u32) -> bool {
+    *timing == 0
+}
+
 impl Run {
+    /// How it was preempted.
+    pub fn way(&self) -> Way {
+        Way { timing: self.timing as usize, footprint: self.footprint as usize, is_moved: self.is_moved }
+    }
+
     /// The twin that was preempted.
     pub fn preempted(&self) -> &TwinRun {
         &self.twins[usize::from(self.preempted & 1)]

@@ -1,6 +1,6 @@
 //! What preemptions cost a program, judged against each other: did a change make them cheaper?
 
-use ::injection::Injection;
+use ::injection::{Injection, Plan};
 use units::Bytes;
 
 use super::candidate::{Candidate, judge};
@@ -136,11 +136,15 @@ fn preempted(record: &Injection) -> &'static str {
     }
 }
 
+fn periods(plan: &Plan) -> String {
+    plan.timings().iter().map(|timing| timing.period_ns.to_string()).collect::<Vec<_>>().join(", ")
+}
+
 fn facts(record: &Injection) -> Vec<(String, String)> {
     let plan = &record.header.plan;
     let mut facts = vec![
         ("command".to_owned(), record.header.command.join(" ")),
-        ("period".to_owned(), plan.period_ns.to_string()),
+        ("period".to_owned(), periods(plan)),
         ("preempted".to_owned(), preempted(record).to_owned()),
     ];
     facts.extend(record.header.service.iter().map(|service| ("work".to_owned(), service.work.clone())));

@@ -3,10 +3,13 @@
 //! Four phases are one value: what the thread used for its work in the phases in which memory was touched, less what it would have used at
 //! the price of the phases in which the preemptor span for as long, in core cycles, over the turns in which it ran.
 
+use std::collections::BTreeMap;
+
 use ::injection::{Arm, Group, Injection, Phase, Service};
+
 use units::Bytes;
 
-use super::{Findings, FootprintFinding, headline, hertz, judged, mean};
+use super::{Findings, FootprintFinding, PeriodFinding, headline, hertz, judged, mean, paired};
 use crate::findings::Estimate;
 
 /// In fewer pieces of work one more or less counts for too much.
@@ -42,14 +45,30 @@ impl ServiceFindings {
 pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
     let plan = &record.header.plan;
     let chain_ns = mean_chain_ns(&record.groups);
-    let place = |place: usize| finding(&record.groups, place, plan.footprints_bytes[place], chain_ns);
-    let footprints: Vec<FootprintFinding> = (0..plan.footprints_bytes.len()).map(place).collect();
+    let headline = headline(&plan.footprints_bytes, &record.header.host.caches);
+    let at = |timing: usize| {
+        let of = move |footprint: usize| of_touching(&record.groups, timing, footprint);
+        let found = |footprint: usize| finding(&of(footprint), plan.footprints_bytes[footprint], chain_ns);
+        (0..plan.footprints_bytes.len()).map(found).collect::<Vec<_>>()
+    };
+    let headline_of = |timing: usize| -> BTreeMap<u32, f64> {
+        let own = of_touching(&record.groups, timing, headline).into_iter();
+        own.filter_map(|group| Some((group.block, cost(group, Arm::Spinning, Arm::Touching, chain_ns?)?))).collect()
+    };
+    let periods = plan.timings().into_iter().enumerate().map(|(timing, of)| PeriodFinding {
+        period_ns: of.period_ns,
+        per_second: per_second(&record.groups, timing).unwrap_or(0.0),
+        footprints: at(timing),
+        more_than_first_ns: (timing > 0).then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
+    });
     Findings {
         cpu_ns: None,
         core_hertz: hertz(&record.header.core_clock, chain_ns),
-        headline: headline(&plan.footprints_bytes, &record.header.host.caches),
-        per_second: per_second(&record.groups).unwrap_or(0.0),
-        footprints,
+        headline,
+        per_second: per_second(&record.groups, 0).unwrap_or(0.0),
+        footprints: at(0),
+        periods: if plan.further.is_empty() { Vec::new() } else { periods.collect() },
+        moved: None,
         service: Some(of_service(record, service, chain_ns)),
     }
 }
@@ -73,9 +92,13 @@ fn of_service(record: &Injection, service: &Service, chain_ns: Option<f64>) -> S
     }
 }
 
-fn finding(groups: &[Group], place: usize, footprint_bytes: Bytes, chain_ns: Option<f64>) -> FootprintFinding {
-    let own: Vec<&Group> =
-        groups.iter().filter(|group| group.footprint as usize == place && !group.is_against_idle()).collect();
+/// Those that compare touching with spinning.
+fn of_touching(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Group> {
+    let is_of = |group: &&Group| group.timing as usize == timing && group.footprint as usize == footprint;
+    groups.iter().filter(is_of).filter(|group| !group.is_against_idle()).collect()
+}
+
+fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> FootprintFinding {
     let touching = || own.iter().flat_map(|group| group.of(Arm::Touching));
     let sum = |of: fn(&Phase) -> u64| touching().map(of).sum::<u64>();
     let (turns, preemptions) = (sum(|phase| phase.turns), sum(|phase| phase.turns_run));
@@ -127,8 +150,9 @@ fn mean_chain_ns(groups: &[Group]) -> Option<f64> {
 }
 
 /// Preemptions a second while it was preempted.
-fn per_second(groups: &[Group]) -> Option<f64> {
-    let phases = || groups.iter().flat_map(|group| &group.phases).filter(|phase| phase.arm != Arm::Idle);
+fn per_second(groups: &[Group], timing: usize) -> Option<f64> {
+    let own = || groups.iter().filter(|group| group.timing as usize == timing);
+    let phases = || own().flat_map(|group| &group.phases).filter(|phase| phase.arm != Arm::Idle);
     let wall: u64 = phases().map(|phase| phase.wall_ns.0).sum();
     (wall > 0).then(|| phases().map(|phase| phase.turns).sum::<u64>() as f64 * 1e9 / wall as f64)
 }
@@ -184,7 +208,7 @@ mod tests {
 
     fn group(footprint: u32, arms: [(Arm, f64); 2], chain_ps: u64) -> Group {
         let [first, second] = arms.map(|(arm, more)| phase(arm, more, chain_ps));
-        Group { block: 0, footprint, since_start_ns: Nanos(0), phases: [first, second, second, first] }
+        Group { block: 0, footprint, timing: 0, since_start_ns: Nanos(0), phases: [first, second, second, first] }
     }
 
     fn record(groups: Vec<Group>) -> Injection {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{host, normal};
-use ::injection::{Header, Injection};
+use ::injection::{Header, Injection, Timing};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use record::ClockFacts;
@@ -9,8 +9,22 @@ use units::{CpuId, Nanos, TickRate, Ticks};
 const CHAIN_PS: u64 = 540_000;
 
 pub(super) fn header() -> Header {
+    let plan = Plan {
+        cpu: CpuId(1),
+        period_ns: Nanos::micros(250),
+        turn_ns: Nanos::millis(8),
+        footprints_bytes: vec![Bytes(0), Bytes::kib(256), Bytes::mib(64)],
+        budget_ns: Nanos::seconds(60),
+        preempts_nobody: false,
+        checks_output: false,
+        settings: Vec::new(),
+        further: Vec::new(),
+        moves_to: None,
+        is_apart: false,
+        is_frozen: false,
+    };
     Header {
-        schema: Injection::schema_now(),
+        schema: Injection::schema_for(&plan),
         program_version: "0.1.0".to_owned(),
         started_at: "2026-11-26T06:00:00Z".to_owned(),
         command: vec!["gzip".to_owned()],
@@ -32,16 +46,7 @@ pub(super) fn header() -> Header {
             counter: None,
             shared_costs: Vec::new(),
         },
-        plan: Plan {
-            cpu: CpuId(1),
-            period_ns: Nanos::micros(250),
-            turn_ns: Nanos::millis(8),
-            footprints_bytes: vec![Bytes(0), Bytes::kib(256), Bytes::mib(64)],
-            budget_ns: Nanos::seconds(60),
-            preempts_nobody: false,
-            checks_output: false,
-            settings: Vec::new(),
-        },
+        plan,
         undisturbed: [TwinRun::default(); 2],
         service: None,
     }
@@ -66,7 +71,16 @@ pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
         let lost = if place == preempted { 310.0 * cost } else { 0.0 };
         twin(100e6 + lost + second * f64::from(place), CHAIN_PS, if place == preempted { 310 } else { 0 })
     };
-    Run { block, footprint, preempted, since_start_ns: Nanos(0), wall_ns: Nanos::millis(210), twins: [cpu(0), cpu(1)] }
+    Run {
+        block,
+        footprint,
+        timing: 0,
+        is_moved: false,
+        preempted,
+        since_start_ns: Nanos(0),
+        wall_ns: Nanos::millis(210),
+        twins: [cpu(0), cpu(1)],
+    }
 }
 
 /// A service of which nothing is known.
@@ -180,4 +194,43 @@ fn how_much_longer_it_takes_is_told_by_the_spread_so_far() {
     assert!((3.0..5.0).contains(&(loud.half_width / quiet.half_width)));
     assert_eq!(noisy(100_000.0), None, "it may be nothing");
     assert_eq!(power(&header(), &[]), None);
+}
+
+#[test]
+fn each_period_has_its_costs_and_what_is_more_than_at_the_first() {
+    let mut record = record(Vec::new());
+    record.header.plan.further = vec![Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) }];
+    for block in 0..10 {
+        let wander = f64::from(block % 3) * 300.0;
+        for (timing, cold) in [(0, 1_500.0), (1, 4_000.0)] {
+            let at = |footprint, cost| Run { timing, ..run(block, footprint, cost + wander, 0.0) };
+            record.runs.extend([at(0, 9_000.0), at(1, 9_000.0 + cold)]);
+        }
+    }
+    let found = analyse(&record);
+    assert_eq!(
+        (found.footprints[1].runs, found.periods.len(), found.periods[0].more_than_first_ns.is_none()),
+        (10, 2, true)
+    );
+    let more = found.periods[1].more_than_first_ns.clone().expect("not the first").expect("ten passes");
+    assert!((more.estimate - 2_500.0).abs() < 10.0, "{more:?}");
+    let reload = found.periods[1].footprints[1].reload_ns.clone().expect("of data").expect("ten passes");
+    assert!((reload.estimate - 4_000.0).abs() < 10.0, "{reload:?}");
+    assert_eq!((found.periods[0].per_second, found.periods[1].per_second), (4_000.0, 1_000.0));
+}
+
+#[test]
+fn a_move_is_told_beside_a_preemption_and_is_no_part_of_it() {
+    let mut record = record(Vec::new());
+    record.header.plan.moves_to = Some(CpuId(0));
+    for block in 0..10 {
+        let moved = Run { is_moved: true, ..run(block, 0, 15_000.0, 0.0) };
+        record.runs.extend([run(block, 0, 9_000.0, 0.0), moved]);
+    }
+    let found = analyse(&record);
+    let direct = found.footprints[0].cost_ns.as_ref().expect("ten runs");
+    let (cpu, moved) = found.moved.expect("of the plan");
+    let more = moved.reload_ns.expect("beside staying").expect("ten passes").estimate;
+    assert!((direct.estimate - 9_000.0).abs() < 5.0 && (more - 6_000.0).abs() < 10.0, "{direct:?} {more}");
+    assert_eq!((cpu, moved.runs, found.footprints[0].runs), (CpuId(0), 10, 10));
 }

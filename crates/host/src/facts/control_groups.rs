@@ -66,6 +66,11 @@ pub(crate) fn cpu_quota(root: &Root) -> Option<CpuQuota> {
     first.chain(second).filter(|quota| quota.period_us > 0).min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
 }
 
+/// The folder of this process' group of version 2; none where that is not mounted.
+pub(crate) fn own_folder_of_version_2(root: &Root) -> Option<String> {
+    folder(root, OWN, "", "cgroup2", None).map(|(own, _)| own)
+}
+
 /// The group of this process in the hierarchy of `controller`; the empty name is the second version's.
 pub(crate) fn own_group(root: &Root, controller: &str) -> Option<String> {
     group(root, OWN, controller)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
 
-use super::{FILES, LOCK, open_folder};
+use super::{FILES, GROUPS, LOCK, PREFIX, open_folder};
 use crate::abandoned::{is_own, take_over};
 
 /// The lock of the folder, if that is one of ours and its run is gone: ours from here on.
@@ -37,8 +37,24 @@ pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
+    remove_groups(&folder)?;
     unlinkat(&folder, LOCK, AtFlags::empty())?;
     fs::remove_dir(path)
+}
+
+/// Control groups that are listed beside the lock. The kernel removes none in which somebody lives.
+fn remove_groups(folder: impl AsFd) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(list) = openat(&folder, GROUPS, flags, Mode::empty()) else { return Ok(()) };
+    let groups = io::read_to_string(File::from(list))?;
+    let is_ours = |group: &&Path| group.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+    for group in groups.lines().map(Path::new).filter(is_ours) {
+        match fs::remove_dir(group) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(unlinkat(&folder, GROUPS, AtFlags::empty())?)
 }
 
 fn has(folder: impl AsFd, lock: &File) -> io::Result<bool> {

@@ -60,6 +60,10 @@ fn plan(budget: Nanos) -> Plan {
         preempts_nobody: false,
         checks_output: false,
         settings: Vec::new(),
+        further: Vec::new(),
+        moves_to: None,
+        is_apart: false,
+        is_frozen: false,
     }
 }
 
@@ -68,7 +72,7 @@ fn header(plan: Plan) -> Header {
     let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
     let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
     Header {
-        schema: injection::Injection::schema_now(),
+        schema: injection::Injection::schema_for(&plan),
         program_version: String::new(),
         started_at: String::new(),
         command: Vec::new(),
@@ -174,7 +178,7 @@ fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
     let refused = tried(Nanos::millis(1), well).expect_err("no time");
     assert!(
         refused.starts_with(
-            "found a command of 100.00 ms of CPU time and 3 footprints, for which 1.00 ms is time for fewer than 6 runs"
+            "found a command of 100.00 ms of CPU time to be preempted in 3 ways, for which 1.00 ms is time for fewer than 6 runs"
         ),
         "{refused}"
     );

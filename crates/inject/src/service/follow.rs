@@ -68,7 +68,8 @@ impl ServantFollower {
     /// Where there is no process to be had.
     pub fn start(order: ServiceOrder) -> Result<ServantFollower, ServiceFault> {
         // The last group may begin right before the end.
-        let latest = order.until + Nanos(order.phase.0 * 16) + PATIENCE;
+        let phase = order.timings.iter().map(|timing| timing.turn_ns).max().unwrap_or(Nanos(0));
+        let latest = order.until + Nanos(phase.0 * 16) + PATIENCE;
         let tell = || -> io::Result<Servant> {
             let mut servant = Servant::start(&[SERVANT_ARGUMENT])?;
             servant.tell(&serde_json::to_vec(&Request::Service(order))?)?;

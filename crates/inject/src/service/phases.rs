@@ -2,7 +2,7 @@
 
 use std::io;
 
-use injection::{Arm, Group, Phase};
+use injection::{Arm, Group, Phase, Timing};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -41,9 +41,10 @@ pub(crate) trait Spot {
     fn now(&self) -> Nanos;
 }
 
-/// What is compared: two arms with a footprint.
+/// What is compared: two arms with a footprint at a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Compared {
+    timing: usize,
     footprint: usize,
     arms: [Arm; 2],
 }
@@ -57,24 +58,27 @@ pub(crate) fn all(
     let mut random = ChaCha8Rng::seed_from_u64(order.seed);
     let start = spot.now();
     for block in 0.. {
-        for Compared { footprint, arms: [first, second] } in block_of(order, &mut random) {
+        for Compared { timing, footprint, arms: [first, second] } in block_of(order, &mut random) {
             let since_start_ns = spot.now().saturating_sub(start);
             if spot.now() >= order.until {
                 return Ok(());
             }
-            let mut phase = |arm| phase(spot, order, arm, footprint);
+            let mut phase = |arm| phase(spot, order.rate, order.timings[timing], arm, footprint);
             let phases = [phase(first)?, phase(second)?, phase(second)?, phase(first)?];
-            sink(Group { block, footprint: footprint as u32, since_start_ns, phases })?;
+            sink(Group { block, footprint: footprint as u32, timing: timing as u32, since_start_ns, phases })?;
         }
     }
     Ok(())
 }
 
-/// Each footprint once, and one against not being preempted at all; each time from the one or the other arm on.
+/// Each footprint once at each period, and one against not being preempted at all; each time from the one or the other arm on.
 fn block_of(order: &ServiceOrder, random: &mut ChaCha8Rng) -> Vec<Compared> {
-    let of = |footprint| Compared { footprint, arms: [Arm::Touching, Arm::Spinning] };
-    let mut all: Vec<Compared> = (0..order.footprints.len()).map(of).collect();
-    all.push(Compared { footprint: order.against_idle, arms: [Arm::Idle, Arm::Spinning] });
+    let at = |timing| {
+        let of = move |footprint| Compared { timing, footprint, arms: [Arm::Touching, Arm::Spinning] };
+        (0..order.footprints.len()).map(of)
+    };
+    let mut all: Vec<Compared> = (0..order.timings.len()).flat_map(at).collect();
+    all.push(Compared { timing: 0, footprint: order.against_idle, arms: [Arm::Idle, Arm::Spinning] });
     all.shuffle(random);
     for compared in &mut all {
         if random.random() {
@@ -110,8 +114,14 @@ impl Tally {
 }
 
 /// Each turn of the service follows a preemption of the same kind.
-fn phase(spot: &mut impl Spot, order: &ServiceOrder, arm: Arm, footprint: usize) -> Result<Phase, ServiceFault> {
-    let (turns, turn) = turns(order, arm, spot.took(footprint));
+fn phase(
+    spot: &mut impl Spot,
+    rate: TickRate,
+    timing: Timing,
+    arm: Arm,
+    footprint: usize,
+) -> Result<Phase, ServiceFault> {
+    let (turns, turn) = turns(timing, arm, spot.took(footprint));
     let mut tally = Tally::default();
     take_cpu(spot, arm, footprint);
     let (work, switches) = spot.counts()?;
@@ -134,13 +144,13 @@ fn phase(spot: &mut impl Spot, order: &ServiceOrder, arm: Arm, footprint: usize)
     tally.add(spot.cpu_time()?.saturating_sub(cpu), before, before);
     Ok(Phase {
         arm,
-        wall_ns: order.rate.nanos(Ticks(tally.given + tally.away)),
+        wall_ns: rate.nanos(Ticks(tally.given + tally.away)),
         cpu_ns: Nanos(tally.cpu),
-        chain_ps: tally.chain_ps(order.rate),
+        chain_ps: tally.chain_ps(rate),
         work: work_after.saturating_sub(work),
         turns: tally.turns,
         turns_run: tally.turns_run,
-        away_ns: order.rate.nanos(Ticks(tally.away)),
+        away_ns: rate.nanos(Ticks(tally.away)),
         voluntary: after.voluntary.saturating_sub(switches.voluntary),
         involuntary: after.involuntary.saturating_sub(switches.involuntary),
     })
@@ -148,9 +158,9 @@ fn phase(spot: &mut impl Spot, order: &ServiceOrder, arm: Arm, footprint: usize)
 
 /// How many turns a phase has, and how long each is: never shorter than the preemption before, so that the service has its CPU for half of
 /// the time. Who is not preempted has one of the same length as all together.
-fn turns(order: &ServiceOrder, arm: Arm, took: Nanos) -> (u64, Nanos) {
-    let turn = order.period.max(took);
-    let turns = (order.phase.0 / turn.0.max(1)).max(2);
+fn turns(timing: Timing, arm: Arm, took: Nanos) -> (u64, Nanos) {
+    let turn = timing.period_ns.max(took);
+    let turns = (timing.turn_ns.0 / turn.0.max(1)).max(2);
     match arm {
         Arm::Idle => (1, Nanos(turns * turn.0 + (turns - 1) * took.0)),
         Arm::Touching | Arm::Spinning => (turns, turn),

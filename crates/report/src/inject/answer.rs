@@ -45,6 +45,25 @@ fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, co
     text
 }
 
+/// What it costs to be moved.
+pub(super) fn of_moves(record: &Injection, findings: &Findings) -> Option<String> {
+    let (cpu, moved) = findings.moved.as_ref()?;
+    let cost = moved.cost_ns.as_ref().ok()?;
+    let (who, home) = (program(record), record.header.plan.cpu);
+    let more = match moved.reload_ns.as_ref()?.as_ref() {
+        Ok(more) if is_cost(more) => {
+            format!(", {} more than to be preempted and stay ({})", centre(more), interval(more))
+        }
+        Ok(more) => format!("; what is more than to be preempted and stay is {}", with_interval(more)),
+        Err(_) => String::new(),
+    };
+    Some(format!(
+        "To be moved from CPU {home} to CPU {cpu}, or back, costs {who} {} each time ({}){more}.",
+        centre(cost),
+        interval(cost)
+    ))
+}
+
 pub(super) fn touching(first: &FootprintFinding) -> String {
     if first.footprint_bytes.0 == 0 {
         String::new()

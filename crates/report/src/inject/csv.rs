@@ -1,27 +1,51 @@
+use ::injection::Injection;
 use analysis::Estimate;
 use analysis::injection::{Findings, FootprintFinding};
+use units::{CpuId, Nanos};
 
 use crate::for_programs::{Column, csv};
 
-const COLUMNS: [Column<FootprintFinding>; 11] = [
-    ("footprint_bytes", |found| found.footprint_bytes.0.to_string()),
-    ("cost_low_ns", |found| of(Some(&found.cost_ns), |cost| cost.low)),
-    ("cost_ns", |found| of(Some(&found.cost_ns), |cost| cost.estimate)),
-    ("cost_high_ns", |found| of(Some(&found.cost_ns), |cost| cost.high)),
-    ("reload_low_ns", |found| of(found.reload_ns.as_ref(), |cost| cost.low)),
-    ("reload_ns", |found| of(found.reload_ns.as_ref(), |cost| cost.estimate)),
-    ("reload_high_ns", |found| of(found.reload_ns.as_ref(), |cost| cost.high)),
-    ("away_ns", |found| found.away_ns.map_or(String::new(), |away| away.to_string())),
-    ("hit", |found| found.hit.map_or(String::new(), |hit| hit.to_string())),
-    ("preemptions", |found| found.preemptions.to_string()),
-    ("runs", |found| found.runs.to_string()),
-];
+fn columns<'a>() -> [Column<Row<'a>>; 13] {
+    [
+        ("footprint_bytes", |row| row.found.footprint_bytes.0.to_string()),
+        ("cost_low_ns", |row| of(Some(&row.found.cost_ns), |cost| cost.low)),
+        ("cost_ns", |row| of(Some(&row.found.cost_ns), |cost| cost.estimate)),
+        ("cost_high_ns", |row| of(Some(&row.found.cost_ns), |cost| cost.high)),
+        ("reload_low_ns", |row| of(row.found.reload_ns.as_ref(), |cost| cost.low)),
+        ("reload_ns", |row| of(row.found.reload_ns.as_ref(), |cost| cost.estimate)),
+        ("reload_high_ns", |row| of(row.found.reload_ns.as_ref(), |cost| cost.high)),
+        ("away_ns", |row| row.found.away_ns.map_or(String::new(), |away| away.to_string())),
+        ("hit", |row| row.found.hit.map_or(String::new(), |hit| hit.to_string())),
+        ("preemptions", |row| row.found.preemptions.to_string()),
+        ("runs", |row| row.found.runs.to_string()),
+        ("period_ns", |row| row.period.0.to_string()),
+        ("moved_to_cpu", |row| row.moved_to.map_or(String::new(), |cpu| cpu.to_string())),
+    ]
+}
 
-/// A row for each footprint.
-pub(super) fn render(findings: &Findings) -> String {
-    let names = COLUMNS.map(|(name, _)| name.to_owned()).to_vec();
-    let rows = findings.footprints.iter().map(|found| COLUMNS.map(|(_, of)| of(found)).to_vec());
-    csv(std::iter::once(names).chain(rows))
+/// A footprint at a period, or a move to a CPU.
+struct Row<'a> {
+    found: &'a FootprintFinding,
+    period: Nanos,
+    moved_to: Option<CpuId>,
+}
+
+impl Row<'_> {
+    fn of(found: &FootprintFinding, period: Nanos) -> Row<'_> {
+        Row { found, period, moved_to: None }
+    }
+}
+
+/// A row for each footprint, of each period where there are several, and one for moves.
+pub(super) fn render(record: &Injection, findings: &Findings) -> String {
+    let first = record.header.plan.period_ns;
+    let mut rows: Vec<Row<'_>> = findings.footprints.iter().map(|found| Row::of(found, first)).collect();
+    for period in findings.periods.iter().skip(1) {
+        rows.extend(period.footprints.iter().map(|found| Row::of(found, period.period_ns)));
+    }
+    rows.extend(findings.moved.iter().map(|(cpu, found)| Row { moved_to: Some(*cpu), ..Row::of(found, first) }));
+    let names = columns().map(|(name, _)| name.to_owned()).to_vec();
+    csv(std::iter::once(names).chain(rows.iter().map(|row| columns().map(|(_, of)| of(row)).to_vec())))
 }
 
 fn of(cost: Option<&Result<Estimate, String>>, number: fn(&Estimate) -> f64) -> String {

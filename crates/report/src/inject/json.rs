@@ -1,10 +1,10 @@
 use ::injection::{Group, Injection, Other, Plan, Run, Service};
 use analysis::Estimate;
-use analysis::injection::{Findings, FootprintFinding, ServiceFindings, USUAL_RATE};
+use analysis::injection::{Findings, FootprintFinding, PeriodFinding, ServiceFindings, USUAL_RATE};
 use record::HostManifest;
 use schemars::JsonSchema;
 use serde::Serialize;
-use units::Bytes;
+use units::{Bytes, CpuId, Nanos};
 
 use super::INJECT_REPORT_SCHEMA;
 use crate::for_programs::json;
@@ -37,8 +37,12 @@ pub(crate) struct View<'a> {
     headline_footprint_bytes: Option<Bytes>,
     /// The rate of `share_at_usual_rate`.
     usual_rate_per_second: f64,
-    /// One for each footprint.
+    /// One for each footprint, at the first period.
     footprints: Vec<FootprintView<'a>>,
+    /// The same at each period; empty where there is one alone.
+    periods: Vec<PeriodView<'a>>,
+    /// To be moved to another CPU, or back; null where that was not tried.
+    moved: Option<MovedView<'a>>,
     /// As in the record.
     runs: &'a [Run],
     /// The service that was preempted where it runs; null where it was a command.
@@ -86,6 +90,57 @@ impl<'a> ServiceView<'a> {
             preemptions_per_second: found.preemptions_per_second,
             share_of_own: first.and_then(|cost| found.share(cost.estimate)),
             without_work: found.without_work,
+        }
+    }
+}
+
+/// One of several periods.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Period")]
+struct PeriodView<'a> {
+    /// How long the program runs until it is preempted.
+    period_ns: Nanos,
+    /// A second of the program's own time; of a service, of wall time.
+    preemptions_per_second: f64,
+    /// One for each footprint.
+    footprints: Vec<FootprintView<'a>>,
+    /// What cold caches cost more than at the first period, with the footprint that is told first; where that is nothing, what a preemption
+    /// does; null of the first.
+    more_than_first_ns: Option<&'a Estimate>,
+}
+
+impl<'a> From<&'a PeriodFinding> for PeriodView<'a> {
+    fn from(found: &'a PeriodFinding) -> PeriodView<'a> {
+        PeriodView {
+            period_ns: found.period_ns,
+            preemptions_per_second: found.per_second,
+            footprints: found.footprints.iter().map(FootprintView::from).collect(),
+            more_than_first_ns: found.more_than_first_ns.as_ref().and_then(|more| more.as_ref().ok()),
+        }
+    }
+}
+
+/// What it costs to be moved.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Moved")]
+struct MovedView<'a> {
+    /// The other CPU.
+    cpu: CpuId,
+    /// How often, in all runs.
+    moves: u64,
+    /// Each time, with nothing touched.
+    cost_ns: Option<&'a Estimate>,
+    /// What of it is more than to be preempted and stay.
+    more_than_staying_ns: Option<&'a Estimate>,
+}
+
+impl<'a> MovedView<'a> {
+    fn of(cpu: CpuId, found: &'a FootprintFinding) -> MovedView<'a> {
+        MovedView {
+            cpu,
+            moves: found.preemptions,
+            cost_ns: found.cost_ns.as_ref().ok(),
+            more_than_staying_ns: found.reload_ns.as_ref().and_then(|more| more.as_ref().ok()),
         }
     }
 }
@@ -149,6 +204,8 @@ pub(super) fn render(record: &Injection, findings: &Findings) -> String {
         headline_footprint_bytes: findings.first().map(|first| first.footprint_bytes),
         usual_rate_per_second: USUAL_RATE,
         footprints: findings.footprints.iter().map(FootprintView::from).collect(),
+        periods: findings.periods.iter().map(PeriodView::from).collect(),
+        moved: findings.moved.as_ref().map(|(cpu, found)| MovedView::of(*cpu, found)),
         runs: &record.runs,
         service: header
             .service

@@ -5,6 +5,7 @@ mod csv;
 mod figure;
 pub(crate) mod json;
 mod notes;
+mod periods;
 mod service;
 mod tables;
 #[cfg(test)]
@@ -30,7 +31,7 @@ pub fn render(record: &Injection, findings: &Findings, format: Format, style: St
             page.finish()
         }
         Format::Json => json::render(record, findings),
-        Format::Csv => csv::render(findings),
+        Format::Csv => csv::render(record, findings),
     }
 }
 
@@ -47,8 +48,14 @@ fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bo
         (Some(service), Some(found)) => service::add(page, record, service, findings, found),
         _ => answer::add(page, record, findings),
     }
+    [answer::of_moves(record, findings), periods::answer(findings)]
+        .iter()
+        .flatten()
+        .for_each(|told| page.paragraph(told));
     tables::add_costs(page, findings);
+    periods::add(page, findings);
     page.figure(|| figure::draw(findings));
+    page.figure(|| figure::over_periods(findings));
     page.method(&["injection", "statistics"]);
     notes::add(page, record, findings);
     match is_detailed {

@@ -30,10 +30,16 @@ fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
         "The switch and its timer is what a preemption costs when the other task touches nothing: the timer's interrupt, in a \
          virtual machine the most of it, and two switches. Cold caches are what it costs more, at the same rate: the program's \
          data and code come back, and the kernel's own for the switch, which a program without data pays, too. Every {} of \
-         its time the program was preempted: rarer, and it has more to lose.",
+         its time the program was preempted: rarer, and it may have more to lose (--period with a list compares).",
         time(record.header.plan.period_ns.0 as f64)
     ));
     page.item(&same_for_both(&record.header.plan));
+    if record.header.plan.is_frozen {
+        page.item(
+            "Between its turns each copy was frozen by a control group, with all that it has started, wherever that went: that takes longer \
+             than to stop a process group, and runs differ more.",
+        );
+    }
     missed(findings).iter().for_each(|note| page.item(note));
 }
 
@@ -56,13 +62,15 @@ fn same_for_both(plan: &Plan) -> String {
         [] => String::new(),
         settings => format!(" {} were set.", plain(&settings.join(", "))),
     };
+    let apart =
+        if plan.is_apart { ", as well as the working directory, whose changes were kept in memory" } else { "" };
     let output = if plan.checks_output {
         "Their outputs were the same."
     } else {
         "Their outputs were not compared (--check-output)."
     };
     format!(
-        "Both copies have the same addresses each time, which are not randomized, and temporary folders of their own.{settings} \
+        "Both copies have the same addresses each time, which are not randomized, and temporary folders of their own{apart}.{settings} \
          Both ended well. {output}"
     )
 }

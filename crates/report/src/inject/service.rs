@@ -130,18 +130,21 @@ fn without_work(record: &Injection, found: &ServiceFindings) -> Option<String> {
 pub(super) fn add_groups(page: &mut Page, record: &Injection) {
     page.heading("Groups", "each of four phases: CPU time for a piece of work in either arm, at the clock of the time");
     let mut grid = Grid::new(1);
-    let columns = ["pass", "other touches", "arms", "each in the one", "each in the other", "turns", "preemptions"];
+    let columns =
+        ["pass", "every", "other touches", "arms", "each in the one", "each in the other", "turns", "preemptions"];
     columns.into_iter().for_each(|column| grid.column(column, Side::Right));
     record.groups.iter().for_each(|group| grid.row(row(record, group).into_iter().map(Into::into).collect()));
     page.grid(&grid);
 }
 
 fn row(record: &Injection, group: &Group) -> Vec<String> {
+    let timings = record.header.plan.timings();
     let arms = [group.phases[0].arm, group.phases[1].arm];
     let footprint = record.header.plan.footprints_bytes.get(group.footprint as usize);
     let sum = |of: fn(&::injection::Phase) -> u64| count(group.phases.iter().map(of).sum());
     vec![
         (group.block + 1).to_string(),
+        timings.get(group.timing as usize).map_or(NO_NUMBER.to_owned(), |timing| time(timing.period_ns.0 as f64)),
         footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string),
         arms.map(word).join(" and "),
         each(group, arms[0]),

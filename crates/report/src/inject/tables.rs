@@ -29,7 +29,9 @@ pub(super) fn costs(findings: &Findings) -> Grid {
         "runs",
     ];
     columns.into_iter().for_each(|column| grid.column(column, Side::Right));
-    findings.footprints.iter().for_each(|found| grid.row(row(found)));
+    findings.footprints.iter().for_each(|found| grid.row(row(touches(found), found)));
+    let moved = findings.moved.iter();
+    moved.for_each(|(cpu, found)| grid.row(row(format!("moved: CPU {cpu}"), found)));
     grid
 }
 
@@ -52,13 +54,13 @@ fn costs_of_service(findings: &Findings) -> Grid {
     grid
 }
 
-fn touches(found: &FootprintFinding) -> String {
+pub(super) fn touches(found: &FootprintFinding) -> String {
     if found.footprint_bytes.0 == 0 { "nothing".to_owned() } else { found.footprint_bytes.to_string() }
 }
 
-fn row(found: &FootprintFinding) -> Vec<Entry> {
+fn row(name: String, found: &FootprintFinding) -> Vec<Entry> {
     vec![
-        touches(found).into(),
+        name.into(),
         told(&found.cost_ns).into(),
         found.reload_ns.as_ref().map_or(NO_NUMBER.to_owned(), told).into(),
         found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
@@ -67,7 +69,7 @@ fn row(found: &FootprintFinding) -> Vec<Entry> {
     ]
 }
 
-fn told(cost: &Result<Estimate, String>) -> String {
+pub(super) fn told(cost: &Result<Estimate, String>) -> String {
     cost.as_ref().map_or("not measured".to_owned(), with_interval)
 }
 
@@ -77,6 +79,7 @@ pub(super) fn add_runs(page: &mut Page, record: &Injection) {
     let mut grid = Grid::new(2);
     let columns = [
         "pass",
+        "every",
         "other touches",
         "preempted",
         "its CPU time",
@@ -92,11 +95,15 @@ pub(super) fn add_runs(page: &mut Page, record: &Injection) {
 
 fn run_row(record: &Injection, run: &Run) -> Vec<Entry> {
     let footprint = record.header.plan.footprints_bytes.get(run.footprint as usize);
+    let timings = record.header.plan.timings();
+    let timing = timings.get(run.timing as usize);
     let chain = |ps: u64| format!("{:.1} ns", ps as f64 / 1e3);
     let (its, others) = (run.preempted(), run.undisturbed());
     vec![
         (run.block + 1).to_string().into(),
-        footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string).into(),
+        timing.map_or(NO_NUMBER.to_owned(), |timing| time(timing.period_ns.0 as f64)).into(),
+        if run.is_moved { "moved".to_owned() } else { footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string) }
+            .into(),
         if run.preempted == 0 { "first" } else { "second" }.into(),
         time(its.cpu_ns.0 as f64).into(),
         time(others.cpu_ns.0 as f64).into(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::injection::{Arm, End, Group, Injection, Look, Other, Phase, Service};
+use ::injection::{Arm, End, Group, Injection, Look, Other, Phase, Run, Service, Timing};
 use analysis::injection::analyse;
 use units::Nanos;
 
@@ -138,7 +138,7 @@ fn of_service(number: u32) -> Injection {
     });
     let of = |footprint, block: u32, arms: [(Arm, f64); 2]| {
         let [first, second] = arms.map(|(arm, more)| phase(arm, more + wander * f64::from(block % 4)));
-        Group { block, footprint, since_start_ns: Nanos(0), phases: [first, second, second, first] }
+        Group { block, footprint, timing: 0, since_start_ns: Nanos(0), phases: [first, second, second, first] }
     };
     let groups = (0..12).flat_map(|block| {
         let nothing = (Arm::Spinning, 0.0);
@@ -214,4 +214,91 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_told() {
     assert_eq!((json["groups"].as_array().map(Vec::len), json["service"]["cpu_share"].as_f64()), (Some(48), Some(0.5)));
     assert_eq!(json["others"][0]["process"], 9);
     assert_eq!(json["footprints"][2]["cost_ns"], serde_json::Value::Null);
+}
+
+/// The same at another period, where cold caches cost 3 us more.
+fn at_two_periods() -> Injection {
+    let mut record = small();
+    record.header.plan.further = vec![Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) }];
+    let other = |run: &Run| {
+        let mut run = Run { timing: 1, ..run.clone() };
+        let twin = &mut run.twins[usize::from(run.preempted)];
+        let more = if run.footprint > 0 { 3_000 * twin.preemptions } else { 0 };
+        twin.cpu_ns = twin.cpu_ns + Nanos(more);
+        run
+    };
+    let more: Vec<Run> = record.runs.iter().map(other).collect();
+    record.runs.extend(more);
+    record
+}
+
+#[test]
+fn over_the_period_it_is_told_what_a_longer_turn_has_to_lose() {
+    let record = at_two_periods();
+    let told = told(&record);
+    let line =
+        told.lines().find(|line| line.starts_with("Preempted every 1.00 ms instead of every 250 us, it pays 3."));
+    assert!(line.is_some_and(|line| line.ends_with("): who runs for longer has loaded more to lose.")), "{told}");
+    let rows = told.lines().filter(|line| line.trim_start().starts_with("1.00 ms ")).count();
+    assert!(told.contains("Over the period: the other task touches 1 MiB") && rows == 1, "{told}");
+    assert!(!self::told(&small()).contains("Over the period"));
+    let findings = analyse(&record);
+    let figures = super::blocks(&record, &findings);
+    assert_eq!(figures.iter().filter(|block| matches!(block, crate::page::Block::Figure(_))).count(), 2);
+    let csv = render(&record, &findings, Format::Csv, Style::default());
+    assert_eq!(csv.lines().filter(|line| line.ends_with(",1000000,")).count(), 3, "{csv}");
+    let json: serde_json::Value =
+        serde_json::from_str(&render(&record, &findings, Format::Json, Style::default())).expect("JSON");
+    let more = json["periods"][1]["more_than_first_ns"]["estimate"].as_f64().expect("a number");
+    assert!((more / 3_000.0 - 1.0).abs() < 0.05, "{more}");
+}
+
+#[test]
+fn a_period_that_makes_no_difference_is_told_as_none_shown() {
+    let mut record = at_two_periods();
+    for run in record.runs.iter_mut().filter(|run| run.timing == 1) {
+        run.timing = 0;
+    }
+    let runs = std::mem::take(&mut record.runs);
+    let same = runs.into_iter().take(small().runs.len()).flat_map(|run| {
+        let wander = Nanos(if run.block % 2 == 0 { 1_000 } else { 0 });
+        let mut other = Run { timing: 1, ..run.clone() };
+        other.twins[0].cpu_ns = other.twins[0].cpu_ns + wander;
+        [run, other]
+    });
+    record.runs = same.collect();
+    let found = told(&record);
+    assert!(
+        found.contains("each time is not distinguishable from 0") && found.contains("in proportion to how often"),
+        "{found}"
+    );
+    for run in record.runs.iter_mut().filter(|run| run.timing == 1) {
+        run.twins[0].cpu_ns = run.twins[0].cpu_ns + Nanos(u64::from(run.block % 4) * 2_000_000);
+    }
+    assert!(
+        told(&record).contains("each time cannot be told yet: it is not distinguishable from 0"),
+        "{}",
+        told(&record)
+    );
+}
+
+#[test]
+fn a_move_to_another_cpu_is_told_beside_staying() {
+    let mut record = small();
+    record.header.plan.moves_to = Some(units::CpuId(0));
+    let moved = record.runs.iter().filter(|run| run.footprint == 0).map(|run| {
+        let mut run = Run { is_moved: true, ..run.clone() };
+        let twin = &mut run.twins[usize::from(run.preempted)];
+        twin.cpu_ns = twin.cpu_ns + Nanos(6_000 * twin.preemptions);
+        run
+    });
+    let moved: Vec<Run> = moved.collect();
+    record.runs.extend(moved);
+    let told = told(&record);
+    let line = told.lines().find(|line| line.starts_with("To be moved from CPU ")).expect("an answer");
+    assert!(
+        line.contains(" to CPU 0, or back, costs gzip ") && line.contains(" more than to be preempted and stay ("),
+        "{line}"
+    );
+    assert!(told.lines().any(|line| line.trim_start().starts_with("moved: CPU 0 ")), "{told}");
 }

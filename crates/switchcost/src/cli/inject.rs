@@ -14,7 +14,9 @@ Examples:
   switchcost inject -- gzip -c big.tar                     what a preemption costs gzip, by what the other task touches
   switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
   switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
-  switchcost inject --period 1ms -- ./solver               a thousand preemptions a second: more to lose at each
+  switchcost inject --period 250us,1ms,4ms -- ./solver     rarer preemptions, too: is there more to lose at each?
+  switchcost inject --cpu 1 --move-to 0 -- ./solver        what a move to another CPU costs
+  switchcost inject --apart -- cc -O2 -c main.c            both copies write files: each has the working directory to itself
   switchcost inject -p 1234 --work syscall:write           what one costs a service that runs, and is under load
   switchcost inject -p 1234 --work uprobe:libssl.so.3:SSL_write
                                                            the same, its work counted by calls of a function
@@ -90,9 +92,14 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) footprint: Vec<Footprint>,
 
-    /// How long the program runs until it is preempted [default: 250us; of a service 500us]
-    #[arg(long, value_name = "TIME", value_parser = parse_period, help_heading = "How to preempt")]
-    pub(crate) period: Option<Nanos>,
+    /// How long the program runs until it is preempted; of several the first is told first, and how the others differ
+    /// [default: 250us; of a service 500us]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_period, help_heading = "How to preempt")]
+    pub(crate) period: Vec<Nanos>,
+
+    /// What it costs, too, to be moved to this CPU, and back the next time
+    #[arg(long, value_name = "CPU", conflicts_with = "pid", help_heading = "How to preempt")]
+    pub(crate) move_to: Option<CpuId>,
 
     /// Preempt neither copy, or of a service touch nothing: whatever is found then is the instrument's own
     #[arg(long, help_heading = "How to preempt")]
@@ -113,6 +120,10 @@ pub(crate) struct InjectArguments {
     /// Seed of the order of runs [default: another each time; the record keeps it]
     #[arg(long, value_name = "N", help_heading = "Precision and time")]
     pub(crate) seed: Option<u64>,
+
+    /// Give each copy the working directory to itself: what it changes there is kept in memory, and is gone with it
+    #[arg(long, conflicts_with = "pid", help_heading = "Control of the environment")]
+    pub(crate) apart: bool,
 
     /// Compare what both copies write to standard output, run by run, and end with an error where they differ
     #[arg(long, help_heading = "Output")]

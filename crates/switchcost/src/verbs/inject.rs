@@ -13,8 +13,9 @@ use host::control::pin;
 use host::core_clock;
 use host::facts::{Root, cpus_by_quiet, manifest};
 use host::temporary::TemporaryFolder;
-use inject::{Instruments, ServantExecutor, Subject, undisturbed};
-use injection::{End, Header, Injection, InjectionWriter, Line, Plan};
+use host::twin_group::twin_groups;
+use inject::{Fault, Instruments, ServantExecutor, Subject, Undisturbed, undisturbed};
+use injection::{End, Header, Injection, InjectionWriter, Line, Plan, Timing};
 use measure::{PlacementChoice, Wishes, wanted_controls};
 use record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
 use time::OffsetDateTime;
@@ -80,13 +81,14 @@ pub(super) fn recorded(arguments: &InjectArguments, interrupt: &Interrupt) -> Re
         arguments.keep_output.as_deref(),
         arguments.check_output,
     )?;
+    let subject = subject.apart(arguments.apart);
     let host = manifest(&Root::system());
     let mut claims = Claims::default();
     let plan = plan(arguments, &host, &subject, &mut claims)?;
     check_rights(plan.cpu)?;
     let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
     claims.report();
-    Ok(record(arguments, subject, host, plan, &place, interrupt)?.map(|()| place.path))
+    Ok(record(arguments, (subject, &folder), host, plan, &place, interrupt)?.map(|()| place.path))
 }
 
 fn plan(
@@ -95,22 +97,47 @@ fn plan(
     subject: &Subject,
     claims: &mut Claims,
 ) -> Result<Plan, Failure> {
-    let period = arguments.period.unwrap_or(PERIOD);
+    let (first, further) = timings(&arguments.period, PERIOD, |period| TURN.max(Nanos(period.0 * 2)));
     Ok(Plan {
         cpu: cpu(arguments, host, claims)?,
-        period_ns: period,
-        turn_ns: TURN.max(Nanos(period.0 * 2)),
+        period_ns: first.period_ns,
+        turn_ns: first.turn_ns,
         footprints_bytes: footprints(&arguments.footprint, host)?,
         budget_ns: arguments.budget,
         preempts_nobody: arguments.no_preemption,
         checks_output: arguments.check_output,
         settings: subject.settings(),
+        further,
+        moves_to: arguments.move_to,
+        is_apart: arguments.apart,
+        is_frozen: false,
     })
+}
+
+/// The first period named, and the others in rising order.
+fn timings(named: &[Nanos], usual: Nanos, turn: impl Fn(Nanos) -> Nanos) -> (Timing, Vec<Timing>) {
+    let of = |period| Timing { period_ns: period, turn_ns: turn(period) };
+    let first = named.first().copied().unwrap_or(usual);
+    let mut others: Vec<Nanos> = named.iter().copied().filter(|period| *period != first).collect();
+    others.sort_unstable();
+    others.dedup();
+    (of(first), others.into_iter().map(of).collect())
+}
+
+fn no_groups(why: &io::Error) -> Failure {
+    refused(
+        format!("no control groups of version 2 for the copies ({why})"),
+        "them to move all threads of a copy",
+        "run it as root, where /sys/fs/cgroup may be written to, or leave --move-to away",
+    )
 }
 
 /// The one named, or the quietest on which no one measures; not the only one, unasked.
 fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) -> Result<CpuId, Failure> {
     check_others(arguments, host, "the one that the twins run on")?;
+    check_move(arguments, host)?;
+    let candidates: Vec<CpuId> =
+        cpus_by_quiet(host).into_iter().filter(|cpu| Some(*cpu) != arguments.move_to).collect();
     match arguments.cpu {
         Some(cpu) if host.cpus_allowed.contains(&cpu) => {
             claims.named(&PlacementChoice::One(cpu));
@@ -120,10 +147,21 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) ->
             let allowed = units::format_cpu_list(&host.cpus_allowed);
             Err(refused(format!("--cpu {cpu}"), &format!("one of the CPUs allowed ({allowed})"), "name one of them"))
         }
-        None => claims.first_free(&cpus_by_quiet(host)).ok_or_else(|| {
+        None => claims.first_free(&candidates).ok_or_else(|| {
             refused("no CPU allowed to this process".to_owned(), "one", "allow one: taskset -pc $$ shows them")
         }),
     }
+}
+
+/// Whether there is another CPU to move to.
+fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Failure> {
+    let Some(other) = arguments.move_to else { return Ok(()) };
+    if host.cpus_allowed.contains(&other) && arguments.cpu != Some(other) {
+        return Ok(());
+    }
+    let allowed = units::format_cpu_list(&host.cpus_allowed);
+    let needed = format!("one of the CPUs allowed ({allowed}) beside that of the twins");
+    Err(refused(format!("--move-to {other}"), &needed, "name another"))
 }
 
 fn refused(found: String, needed: &str, fix: &str) -> Failure {
@@ -177,7 +215,7 @@ fn check_rights(cpu: CpuId) -> Result<(), Failure> {
 /// Tries the command, and leaves every run in the record; none where it was stopped before there was one.
 fn record(
     arguments: &InjectArguments,
-    subject: Subject,
+    subject: (Subject, &TemporaryFolder),
     host: HostManifest,
     plan: Plan,
     place: &Place,
@@ -186,16 +224,16 @@ fn record(
     let now = OffsetDateTime::now_utc();
     let start = monotonic();
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
-    let others = others(&host, plan.cpu);
-    let _away = pin(&others).ok();
+    let _away = pin(&others(&host, &[Some(plan.cpu), plan.moves_to])).ok();
     let mut executor = ServantExecutor;
-    let found = undisturbed(&subject, &instruments, &plan, &mut executor, &|| interrupt.is_raised())?;
-    let Some(found) = found else { return Ok(None) };
+    let Some((subject, plan, found)) = tried(subject, &instruments, plan, &mut executor, interrupt)? else {
+        return Ok(None);
+    };
     announce(&found, &plan);
     let redaction = arguments.redaction.redact;
     let words = arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let header = Header {
-        schema: Injection::schema_now(),
+        schema: Injection::schema_for(&plan),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: runs::stamp(now),
         command: redact::shown(words, redaction),
@@ -221,20 +259,54 @@ fn record(
     Ok(Some(()))
 }
 
-fn announce(found: &inject::Undisturbed, plan: &Plan) {
-    let footprints = plan.footprints_bytes.len();
+/// One run without preemption, its copies held by signals. Where these do not reach all that it starts, or it is to be moved, by control groups:
+/// to freeze and thaw them takes longer, and not always as long, so that runs differ more.
+fn tried(
+    (subject, folder): (Subject, &TemporaryFolder),
+    instruments: &Instruments,
+    plan: Plan,
+    executor: &mut ServantExecutor,
+    interrupt: &Interrupt,
+) -> Result<Option<(Subject, Plan, Undisturbed)>, Failure> {
+    let mut run = |subject: &Subject| undisturbed(subject, instruments, &plan, executor, &|| interrupt.is_raised());
+    if plan.moves_to.is_none() {
+        match run(&subject) {
+            Err(Fault::LeavesGroup) => (),
+            found => return Ok(found?.map(|found| (subject, plan, found))),
+        }
+    }
+    let groups = match (twin_groups(folder), plan.moves_to) {
+        (Ok(groups), _) => groups,
+        (Err(why), Some(_)) => return Err(no_groups(&why)),
+        (Err(_), None) => return Err(Fault::LeavesGroup.into()),
+    };
+    let subject = subject.in_groups(groups);
+    let found = run(&subject)?;
+    Ok(found.map(|found| (subject, Plan { is_frozen: true, ..plan }, found)))
+}
+
+fn announce(found: &Undisturbed, plan: &Plan) {
+    let several = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let footprints = several(plan.footprints_bytes.len(), "footprint");
+    let periods = match plan.further.len() {
+        0 => String::new(),
+        further => format!(" at {}", several(further + 1, "period")),
+    };
     say!(
-        "the command takes {} of CPU time: {} has time for about {} runs of each of {footprints} footprint{}",
+        "the command takes {} of CPU time: {} has time for about {} runs of each of {footprints}{periods}",
         Nanos(found.twins[0].cpu_ns.0 / 1_000_000 * 1_000_000),
         plan.budget_ns,
         found.runs_within(plan),
-        if footprints == 1 { "" } else { "s" }
     );
 }
 
-/// The CPUs for all else.
-fn others(host: &HostManifest, cpu: CpuId) -> Vec<CpuId> {
-    host.cpus_allowed.iter().copied().filter(|other| *other != cpu).collect()
+/// The CPUs for all else: where there are no others, those that are taken now and then.
+fn others(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
+    let but = |taken: &[Option<CpuId>]| -> Vec<CpuId> {
+        host.cpus_allowed.iter().copied().filter(|cpu| !taken.contains(&Some(*cpu))).collect()
+    };
+    let free = but(taken);
+    if free.is_empty() { but(&taken[..1]) } else { free }
 }
 
 /// The clock, and the core's, as the CPU of the twins has them.

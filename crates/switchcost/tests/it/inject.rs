@@ -31,7 +31,10 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     let place = Place::new();
     let record = place.path("run-injection.jsonl");
     let arguments = ["--budget", "5s", "--record", text(&record), "--check-output", "--", "sh", "-c", BUSY];
-    let Some(ran) = injected(&place, &arguments) else { return };
+    // Beside other real-time tasks one run of a few tens of milliseconds may take much longer.
+    let tries = || (0..3).map(|_| injected(&place, &arguments));
+    let is_fit = |ran: &Option<Ran>| !ran.as_ref().is_some_and(|ran| ran.stderr.contains("fewer than 6 runs"));
+    let Some(ran) = tries().find(is_fit).expect("time for six runs in one of three") else { return };
     assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
     assert!(ran.stderr.contains("of CPU time: 5.00 s has time for about"), "{}", ran.stderr);
     let json = place.run(&["report", "--format", "json", text(&record)]).json();
@@ -60,11 +63,33 @@ fn what_cannot_be_measured_is_refused_and_said_why() {
     refused(&["ls", "/no/such/file"], "found a command that failed (exit status: 2): ls: ");
     refused(&["sh", "-c", &format!("{BUSY}; echo $$")], "whose outputs differ from byte 0 on");
     refused(&["sh", "-c", &format!("sleep 60 & {BUSY}")], "need one that waits for all of them");
-    refused(
-        &["setsid", "-w", "sh", "-c", BUSY],
-        "found a command that starts processes in a process group of their own",
-    );
     refused(&["sh", "-c", "while :; do :; done"], "found a command that had not ended after 3.00 s");
+}
+
+/// Both copies make the same folder, which one working directory has room for once alone.
+#[test]
+fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_each_period() {
+    let place = Place::new();
+    let record = place.path("run-injection.jsonl");
+    let folder = place.path("work");
+    std::fs::create_dir(&folder).expect("room");
+    let busy = format!("{BUSY}; mkdir made");
+    let mut command = place.command(&["inject", "--footprint", "0", "--only-cpu", "--budget", "3s", "--apart"]);
+    command.args(["--period", "1ms,250us", "--record", text(&record), "--", "setsid", "-w", "sh", "-c", &busy]);
+    let said = command.current_dir(&folder).output().expect("it starts").stderr;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    for what in ["sched_setscheduler", "PID namespace", "process group of their own", "no working directory of its own"]
+    {
+        if said.contains(what) {
+            return println!("skipped: {}", said.trim());
+        }
+    }
+    let json = place.run(&["report", "--format", "json", text(&record)]).json();
+    let plan = &json["plan"];
+    assert!(plan["is_frozen"] == true && plan["is_apart"] == true && plan["period_ns"] == 1_000_000, "{plan} {said}");
+    let periods = json["periods"].as_array().expect("two");
+    assert!(periods.iter().all(|period| period["footprints"][0]["hit"].as_f64() > Some(0.9)), "{periods:?}");
+    assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 0, "what they made is gone with them");
 }
 
 /// Numbers of all processes with all of these among their arguments.
@@ -134,7 +159,7 @@ struct Server(std::process::Child);
 
 impl Server {
     fn start() -> Server {
-        let script = "for (;;) { $i = 0; $i++ while $i < 12000; syswrite(STDOUT, 'x') for 1 .. 10; select(undef, undef, undef, 0.001) }";
+        let script = "for (;;) { $i = 0; $i++ while $i < 12000; syswrite(STDOUT, 'x') for 1 .. 40; select(undef, undef, undef, 0.001) }";
         let mut command = Command::new("perl");
         command.args(["-e", script]).stdout(std::process::Stdio::null());
         Server(command.spawn().expect("perl is there"))

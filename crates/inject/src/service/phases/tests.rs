@@ -75,8 +75,7 @@ fn order(until: Nanos) -> ServiceOrder {
         clock: Clock::MonotonicRaw,
         rate: TickRate(1_000_000_000),
         overhead: Ticks(0),
-        period: Nanos::micros(500),
-        phase: Nanos::millis(20),
+        timings: vec![Timing { period_ns: Nanos::micros(500), turn_ns: Nanos::millis(20) }],
         footprints: vec![Bytes(0), Bytes::kib(256)],
         against_idle: 1,
         touches_nothing: false,
@@ -113,6 +112,23 @@ fn each_pass_holds_each_comparison_once_in_any_order_from_either_arm() {
 }
 
 #[test]
+fn at_each_period_each_footprint_is_compared_and_being_held_up_at_the_first() {
+    let [long, short] = [1_000, 250].map(|us| Timing { period_ns: Nanos::micros(us), turn_ns: Nanos::millis(20) });
+    let order = ServiceOrder { timings: vec![long, short], ..order(Nanos::seconds(5)) };
+    let (groups, _) = groups(&mut Scripted::default(), &order);
+    let pass = groups.iter().filter(|group| group.block == 1);
+    let mut compared: Vec<(u32, u32, bool)> =
+        pass.map(|group| (group.timing, group.footprint, group.is_against_idle())).collect();
+    compared.sort_unstable();
+    assert_eq!(compared, [(0, 0, false), (0, 1, false), (0, 1, true), (1, 0, false), (1, 1, false)]);
+    let turns = |timing| {
+        let mut of = groups.iter().filter(|group| group.timing == timing && !group.is_against_idle());
+        of.next().expect("each pass has some").phases[0].turns
+    };
+    assert_eq!((turns(0), turns(1)), (20, 80));
+}
+
+#[test]
 fn both_arms_are_away_for_as_long_and_what_comes_out_is_the_cost() {
     let (groups, _) = groups(&mut Scripted::default(), &order(Nanos::seconds(5)));
     let group = groups.iter().find(|group| !group.is_against_idle()).expect("one of three");
@@ -136,7 +152,7 @@ fn who_is_not_preempted_has_its_cpu_for_as_long_as_the_other_phase_lasts() {
     let idle = group.of(Arm::Idle).next().expect("two of four");
     assert_eq!((idle.turns, idle.away_ns.0), (1, 0));
     // Who is away for longer than a period leaves the service as long.
-    assert_eq!(turns(&order, Arm::Touching, Nanos::millis(4)), (5, Nanos::millis(4)));
+    assert_eq!(turns(order.timings[0], Arm::Touching, Nanos::millis(4)), (5, Nanos::millis(4)));
 }
 
 #[test]

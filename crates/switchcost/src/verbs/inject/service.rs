@@ -16,7 +16,9 @@ use time::OffsetDateTime;
 use units::{CpuId, Nanos};
 
 use super::neighbours::Neighbours;
-use super::{Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show, work};
+use super::{
+    Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show, timings, work,
+};
 use crate::build_ids;
 use crate::cli::inject::InjectArguments;
 use crate::exit::{Exit, Failure};
@@ -46,6 +48,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     let found = find(number, &counted, work, &host.cpus_allowed)?;
     let mut claims = Claims::default();
     let plan = plan(arguments, &host, &found, &counted, &mut claims)?;
+    check_time(&plan)?;
     let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
     claims.report();
     record(&Run { arguments, found, counted, work }, host, plan, &place, &interrupt)?;
@@ -68,16 +71,21 @@ fn plan(
     counted: &Work,
     claims: &mut Claims,
 ) -> Result<Plan, Failure> {
-    let period = arguments.period.unwrap_or(PERIOD);
+    let phase = |period: Nanos| found.phase(counted).max(Nanos(period.0 * LEAST_TURNS));
+    let (first, further) = timings(&arguments.period, PERIOD, phase);
     Ok(Plan {
         cpu: cpu(arguments, host, found, claims)?,
-        period_ns: period,
-        turn_ns: found.phase(counted).max(Nanos(period.0 * LEAST_TURNS)),
+        period_ns: first.period_ns,
+        turn_ns: first.turn_ns,
         footprints_bytes: footprints(&arguments.footprint, host)?,
         budget_ns: arguments.budget,
         preempts_nobody: arguments.no_preemption,
         checks_output: false,
         settings: Vec::new(),
+        further,
+        moves_to: None,
+        is_apart: false,
+        is_frozen: false,
     })
 }
 
@@ -103,13 +111,13 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, found: &Found, claims: 
 /// Preempts it, and leaves every group in the record.
 fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrupt: &Interrupt) -> Result<(), Failure> {
     let now = OffsetDateTime::now_utc();
-    let others = others(&host, plan.cpu);
+    let others = others(&host, &[Some(plan.cpu)]);
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
     let _away = host::control::pin(&others).ok();
     let redaction = run.arguments.redaction.redact;
     let allowed = allowed_cpus(run.found.id.thread).map_err(|error| not_placed(&run.found, error))?;
     let header = Header {
-        schema: Injection::schema_now(),
+        schema: Injection::schema_for(&plan),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: runs::stamp(now),
         command: vec![run.found.name.clone()],
@@ -169,8 +177,7 @@ fn preempt(
         clock: instruments.clock,
         rate: instruments.rate,
         overhead: instruments.overhead,
-        period: plan.period_ns,
-        phase: plan.turn_ns,
+        timings: plan.timings(),
         footprints: plan.footprints_bytes.clone(),
         against_idle: headline(&plan.footprints_bytes, &header.host.caches),
         touches_nothing: plan.preempts_nobody,
@@ -193,8 +200,6 @@ fn not_placed(found: &Found, error: io::Error) -> Failure {
 
 fn announce(found: &Found, plan: &Plan) {
     let per_second = |count: u64| count as f64 * 1e9 / found.look.wall_ns.0.max(1) as f64;
-    // Two arms of two phases each, of all footprints and of being held up.
-    let pass = plan.turn_ns.0 * 4 * (plan.footprints_bytes.len() as u64 + 1);
     say!(
         "thread {} ({}) does {:.0} pieces of work a second and is preempted {:.0} times; it stays on CPU {} for {}, time for at most {} groups \
          of phases of each footprint",
@@ -204,8 +209,36 @@ fn announce(found: &Found, plan: &Plan) {
         per_second(found.look.involuntary),
         plan.cpu,
         plan.budget_ns,
-        plan.budget_ns.0 / pass
+        plan.budget_ns.0 / pass(plan).0.max(1)
     );
+}
+
+/// Two arms of two phases each, of all footprints at all periods and of being held up, without the preemptor's part.
+fn pass(plan: &Plan) -> Nanos {
+    let phases = plan.timings().iter().map(|timing| timing.turn_ns.0 * plan.footprints_bytes.len() as u64).sum::<u64>();
+    Nanos(4 * (phases + plan.turn_ns.0))
+}
+
+/// Below it there is no interval.
+const LEAST_GROUPS: u64 = 5;
+
+/// Whether there is time for enough groups.
+fn check_time(plan: &Plan) -> Result<(), Failure> {
+    let needed = Nanos(pass(plan).0 * LEAST_GROUPS * 3 / 2);
+    if plan.budget_ns.0 >= pass(plan).0 * LEAST_GROUPS {
+        return Ok(());
+    }
+    Err(refused(
+        format!(
+            "phases of {}, for which {} is time for fewer than {LEAST_GROUPS} groups each",
+            plan.turn_ns, plan.budget_ns
+        ),
+        "as many or more for an interval",
+        &format!(
+            "name fewer footprints, put the service under more load, or give it more time: --budget {}",
+            Nanos::seconds(needed.0.div_ceil(1_000_000_000))
+        ),
+    ))
 }
 
 /// How far it is, and how precise.

@@ -50,11 +50,17 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
     Ok(Called::Function { file, offset })
 }
 
-/// The file that is mapped under this path, or of this name.
+/// The file that is mapped under this path, or of this name, or to whose name that is a link by what libraries are called.
 fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
     let paths = maps.lines().filter_map(|line| Some(Path::new(&line[line.find('/')?..])));
     let is_it = |path: &&Path| *path == Path::new(wanted) || path.file_name().is_some_and(|name| name == wanted);
-    paths.clone().find(is_it).map(Path::to_owned)
+    let is_longer = |path: &&Path| path.file_name().is_some_and(|name| is_version_of(wanted, &name.to_string_lossy()));
+    paths.clone().find(is_it).or_else(|| paths.clone().find(is_longer)).map(Path::to_owned)
+}
+
+/// Whether a file is what a library of that name is a link to: `libz.so.1.2.13` for `libz.so.1`.
+fn is_version_of(library: &str, file: &str) -> bool {
+    library.contains(".so") && file.strip_prefix(library).is_some_and(|version| version.starts_with('.'))
 }
 
 #[cfg(test)]
@@ -66,6 +72,11 @@ mod tests {
         let maps = "55 r-xp 0 fd:00 7   /usr/bin/server\n7f rw-p 0 00:00 0\n7f r-xp 0 fd:00 9  /usr/lib/libc.so.6\n7f rw-p 0 00:00 0 [heap]\n";
         assert_eq!(mapped(maps, "libc.so.6"), Some("/usr/lib/libc.so.6".into()));
         assert_eq!(mapped(maps, "/usr/bin/server"), Some("/usr/bin/server".into()));
+        let linked = "7f r-xp 0 fd:00 9  /usr/lib/libz.so.1.2.13\n7f r-xp 0 fd:00 9  /usr/lib/libz.so.12\n";
+        for name in ["libz.so", "libz.so.1", "libz.so.1.2.13"] {
+            assert_eq!(mapped(linked, name), Some("/usr/lib/libz.so.1.2.13".into()), "{name}");
+        }
+        assert_eq!((mapped(linked, "libz.so.12"), mapped(linked, "libz")), (Some("/usr/lib/libz.so.12".into()), None));
         assert_eq!((mapped(maps, "libc"), mapped(maps, "[heap]"), mapped("", "x")), (None, None, None));
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Loaded {
 enum Content {
     Measured { record: Box<MeasureRecord>, findings: Findings, points: Vec<Point> },
     Observed { record: Box<Observation>, findings: Box<observation::Findings>, by: By },
-    Injected { record: Box<Injection>, findings: injection::Findings },
+    Injected { record: Box<Injection>, findings: Box<injection::Findings> },
     Simulated { head: Box<Simulation>, findings: simulation::Findings },
 }
 
@@ -108,7 +108,7 @@ fn observed(path: &Path) -> Result<Content, Failure> {
 
 fn injected(path: &Path) -> Result<Content, Failure> {
     let record = Box::new(Injection::read(path)?);
-    let findings = injection::analyse(&record);
+    let findings = Box::new(injection::analyse(&record));
     Ok(Content::Injected { record, findings })
 }
 

@@ -1,0 +1,89 @@
+//! A working directory of one's own: what is written there is seen by the calling process and its children alone, and is gone with them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{MountFlags, mount};
+
+/// Puts an overlay over the working directory, whose changes are kept in memory that is mounted at `layer`, a folder that is there, in a mount
+/// namespace of the calling process, which has one thread.
+///
+/// # Errors
+/// Where something is mounted within the directory, which an overlay would hide, or the kernel refuses it.
+pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
+    let directory = std::env::current_dir()?;
+    if let Some(within) = mounted_within(&fs::read_to_string("/proc/self/mountinfo")?, &directory) {
+        let what =
+            format!("{} is mounted within {}, and would not be seen there", within.display(), directory.display());
+        return Err(io::Error::other(what));
+    }
+    // SAFETY: changes what this process belongs to, and no memory.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+        return Err(told("a mount namespace", io::Error::last_os_error()));
+    }
+    let tmpfs = mount(c"tmpfs", layer, c"tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None);
+    tmpfs.map_err(|error| told("a file system in memory", error.into()))?;
+    let [changes, work] = ["changes", "work"].map(|name| layer.join(name));
+    fs::create_dir(&changes)?;
+    fs::create_dir(&work)?;
+    let options = format!("lowerdir={},upperdir={},workdir={}", escaped(&directory), escaped(&changes), escaped(&work));
+    let options = std::ffi::CString::new(options).map_err(io::Error::other)?;
+    mount(c"overlay", &directory, c"overlay", MountFlags::empty(), Some(options.as_c_str()))
+        .map_err(|error| told("an overlay", error.into()))?;
+    std::env::set_current_dir(&directory)
+}
+
+fn told(what: &str, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+/// What overlayfs takes for separators.
+fn escaped(path: &Path) -> String {
+    let mut text = String::new();
+    for character in path.to_string_lossy().chars() {
+        if matches!(character, '\\' | ':' | ',') {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+    text
+}
+
+/// A place within the directory where something is mounted (proc(5), `mountinfo`).
+fn mounted_within(mounts: &str, directory: &Path) -> Option<PathBuf> {
+    let places = mounts.lines().filter_map(|line| line.split(' ').nth(4)).map(|place| PathBuf::from(plain(place)));
+    places.filter(|place| place != directory).find(|place| place.starts_with(directory))
+}
+
+/// A path without the kernel's escapes of spaces and the like, three octal digits each.
+fn plain(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let byte = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        plain.push(byte.map_or('\\', char::from));
+        plain.push_str(part.get(3..).unwrap_or_default());
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_mounted_within_is_found() {
+        let mounts = "22 1 0:20 / / rw - ext4 /dev/a rw\n23 22 0:21 / /work rw - ext4 /dev/b rw\n\
+                      24 22 0:22 / /work/a\\040folder rw - tmpfs tmpfs rw\n25 22 0:23 / /workers rw - tmpfs tmpfs rw\n";
+        let within = |directory: &str| mounted_within(mounts, Path::new(directory));
+        assert_eq!(within("/work"), Some("/work/a folder".into()));
+        assert_eq!((within("/work/b"), within("/workers")), (None, None));
+        assert_eq!(within("/"), Some("/work".into()));
+    }
+
+    #[test]
+    fn separators_of_an_overlay_are_escaped() {
+        assert_eq!(escaped(Path::new("/a,b:c\\d")), "/a\\,b\\:c\\\\d");
+    }
+}

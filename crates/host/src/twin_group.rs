@@ -1,0 +1,152 @@
+//! A control group of one twin: all that it starts is in it, whatever process group that has, and is frozen and thawed with it.
+//!
+//! Of version 2 alone. What the freezer of version 1 has frozen cannot be killed, and so would outlive whoever was to thaw it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Pid;
+use rustix::thread::sched_setaffinity;
+use units::CpuId;
+
+use crate::control::cpu_set;
+use crate::facts::{Root, own_folder_of_version_2};
+use crate::temporary::TemporaryFolder;
+
+/// Longer lists of threads are none.
+const LONGEST_LIST: usize = 1 << 16;
+
+/// Makes a group for each of two twins, below that of this process, as far as the kernel lets it. They go with the folder.
+///
+/// # Errors
+/// Where there is no version 2, or it may not be changed.
+pub fn twin_groups(folder: &TemporaryFolder) -> io::Result<[PathBuf; 2]> {
+    let within = own_folder_of_version_2(&Root::system()).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, "no control group of version 2 of this process below /sys/fs/cgroup")
+    })?;
+    let name = |twin: u8| Path::new(&within).join(format!("switchcost-{}-twin-{twin}", std::process::id()));
+    let groups = [name(1), name(2)];
+    folder.remove_with_it(&groups)?;
+    for group in &groups {
+        fs::create_dir(group)?;
+        TwinGroup::open(group)?;
+    }
+    Ok(groups)
+}
+
+/// The group of a twin, as long as it is there.
+#[derive(Debug)]
+pub(crate) struct TwinGroup {
+    freeze: File,
+    members: File,
+    threads: File,
+    accounts: PathBuf,
+    /// What others had used in it before.
+    before: Duration,
+}
+
+impl TwinGroup {
+    pub(crate) fn open(folder: &Path) -> io::Result<TwinGroup> {
+        let writable = |name: &str| OpenOptions::new().write(true).open(folder.join(name));
+        let accounts = folder.join("cpu.stat");
+        Ok(TwinGroup {
+            before: used(&accounts)?,
+            freeze: writable("cgroup.freeze")?,
+            members: writable("cgroup.procs")?,
+            threads: File::open(folder.join("cgroup.threads"))?,
+            accounts,
+        })
+    }
+
+    /// Takes in a process, with all that it starts from now on.
+    pub(crate) fn admit(&self, process: i32) -> io::Result<()> {
+        (&self.members).write_all(process.to_string().as_bytes())
+    }
+
+    /// Each of its tasks stops as soon as it would run in user space.
+    pub(crate) fn freeze(&self) -> io::Result<()> {
+        (&self.freeze).write_all(b"1")
+    }
+
+    pub(crate) fn thaw(&self) -> io::Result<()> {
+        (&self.freeze).write_all(b"0")
+    }
+
+    /// Moves all its threads to a CPU.
+    pub(crate) fn place(&self, cpu: CpuId) -> io::Result<()> {
+        let cpus = cpu_set(&[cpu])?;
+        let mut text = vec![0; LONGEST_LIST];
+        let length = self.threads.read_at(&mut text, 0)?;
+        let threads = String::from_utf8_lossy(&text[..length]).into_owned();
+        for thread in threads.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)) {
+            match sched_setaffinity(Some(thread), &cpus) {
+                // It has ended meanwhile.
+                Ok(()) | Err(rustix::io::Errno::SRCH) => (),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// CPU time of all that were in it since it was opened.
+    pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
+        Ok(used(&self.accounts)?.saturating_sub(self.before))
+    }
+}
+
+/// CPU time of all that were ever in a group.
+fn used(accounts: &Path) -> io::Result<Duration> {
+    let text = fs::read_to_string(accounts)?;
+    let used = text.lines().find_map(|line| line.strip_prefix("usage_usec ")?.trim().parse().ok());
+    used.map(Duration::from_micros).ok_or_else(|| io::Error::other("found no usage_usec in cpu.stat"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::task::current_pid;
+
+    /// A shell that computes for some milliseconds, in a process group that nobody stops.
+    const AWAY: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec sleep 60";
+
+    #[test]
+    fn what_is_in_a_group_is_frozen_placed_and_counted_and_the_group_goes_with_the_folder() {
+        let within = tempfile::tempdir().expect("a folder");
+        let folder = TemporaryFolder::create_in(within.path()).expect("a folder");
+        let groups = match twin_groups(&folder) {
+            Ok(groups) => groups,
+            Err(why) => return println!("skipped: {why}"),
+        };
+        let group = TwinGroup::open(&groups[0]).expect("it was made");
+        let mut child = std::process::Command::new("setsid").args(["sh", "-c", AWAY]).spawn().expect("a shell");
+        group.admit(child.id() as i32).expect("ours");
+        let until = |is_so: &dyn Fn() -> bool| {
+            let start = Instant::now();
+            while !is_so() && start.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(is_so());
+        };
+        let is_frozen =
+            || fs::read_to_string(groups[0].join("cgroup.events")).is_ok_and(|text| text.contains("frozen 1"));
+        until(&|| group.cpu_time().is_ok_and(|time| time > Duration::from_millis(2)));
+        group.freeze().expect("it may");
+        until(&is_frozen);
+        let cpu = *crate::live::allowed_cpus(current_pid() as u32).expect("ours").last().expect("one");
+        group.place(cpu).expect("it may");
+        assert_eq!(crate::live::allowed_cpus(child.id()).expect("it lives"), [cpu]);
+        group.thaw().expect("it may");
+        until(&|| !is_frozen());
+        child.kill().and_then(|()| child.wait()).expect("ours");
+        // Whoever comes next pays for itself alone.
+        let next = TwinGroup::open(&groups[0]).expect("it is there");
+        assert_eq!(next.cpu_time().expect("nobody ran"), Duration::ZERO);
+        drop(folder);
+        assert!(!groups.iter().any(|group| group.exists()), "{groups:?}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Over the period: does who runs for longer lose more?
+
+use analysis::Estimate;
+use analysis::injection::{Findings, PeriodFinding};
+
+use super::tables::told;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, interval, is_below_zero, is_cost, time, with_interval};
+use crate::simulate::amount::{rounded, share};
+
+/// The answer in a sentence, of the period that differs most from the first.
+pub(super) fn answer(findings: &Findings) -> Option<String> {
+    let (first, others) = findings.periods.split_first()?;
+    let ratio = |other: &&PeriodFinding| (other.period_ns.0 as f64 / first.period_ns.0.max(1) as f64).ln().abs();
+    let other = others.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+    let more = other.more_than_first_ns.as_ref()?.as_ref().ok()?;
+    let instead = format!("Preempted every {} instead of every {}", of(other), of(first));
+    Some(format!("{instead}, {}.", compared(findings, more, other.period_ns > first.period_ns)))
+}
+
+fn of(period: &PeriodFinding) -> String {
+    time(period.period_ns.0 as f64)
+}
+
+fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
+    let what = if is_of_caches(findings) { " for cold caches" } else { "" };
+    if is_cost(more) {
+        let why = if is_longer { ": who runs for longer has loaded more to lose" } else { "" };
+        return format!("it pays {} more{what} each time ({}){why}", time(more.estimate), interval(more));
+    }
+    if is_below_zero(more) {
+        let less = Estimate { estimate: -more.estimate, low: -more.high, high: -more.low, ..more.clone() };
+        let why = if is_longer { "" } else { ": who runs for less time has loaded less to lose" };
+        return format!("it pays {} less{what} each time ({}){why}", time(less.estimate), interval(&less));
+    }
+    let told = with_interval(more);
+    if is_small_beside(first_cost(findings), more) {
+        return format!(
+            "what it pays more{what} each time is {told}: what it loses in all is in proportion to how often it is preempted"
+        );
+    }
+    format!(
+        "what it pays more{what} each time cannot be told yet: it is {told}; rarer preemptions take more time (--budget)"
+    )
+}
+
+/// What is compared, at the first period.
+fn first_cost(findings: &Findings) -> Option<f64> {
+    let first = findings.first()?;
+    let cost = first.reload_ns.as_ref().unwrap_or(&first.cost_ns);
+    Some(cost.as_ref().ok()?.estimate)
+}
+
+/// Where both ends of a difference are below this part of what it is a difference of, there is none to speak of.
+const SMALL: f64 = 0.25;
+
+fn is_small_beside(cost: Option<f64>, more: &Estimate) -> bool {
+    cost.is_some_and(|cost| more.low.abs().max(more.high.abs()) <= SMALL * cost)
+}
+
+/// Whether what is compared are cold caches, and not all of a preemption.
+fn is_of_caches(findings: &Findings) -> bool {
+    findings.first().is_some_and(|first| first.footprint_bytes.0 > 0) || findings.service.is_some()
+}
+
+/// A row for each period.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    if findings.periods.is_empty() {
+        return;
+    }
+    let touched = findings.first().map_or(0, |first| first.footprint_bytes.0);
+    let what = if touched == 0 { "nothing".to_owned() } else { units::Bytes(touched).to_string() };
+    page.heading("Over the period", &format!("the other task touches {what}; with intervals of 90 %"));
+    page.grid(&table(findings));
+}
+
+pub(super) fn table(findings: &Findings) -> Grid {
+    let mut grid = Grid::new(1);
+    let is_service = findings.service.is_some();
+    let first = findings.periods.first().map_or(String::new(), of);
+    let more = format!("more than every {first} (interval)");
+    let of_all = ["a preemption (interval)", "of its time"];
+    let mut columns = vec!["preempted every", "a second"];
+    columns.extend(of_all.iter().filter(|_| !is_service));
+    columns.extend(["cold caches (interval)", &more, if is_service { "groups" } else { "runs" }]);
+    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
+    findings.periods.iter().for_each(|period| grid.row(row(findings, period, is_service)));
+    grid
+}
+
+fn row(findings: &Findings, period: &PeriodFinding, is_service: bool) -> Vec<Entry> {
+    let mut row: Vec<Entry> = vec![of(period).into(), rounded(period.per_second).into()];
+    let Some(found) = period.headline(findings) else { return row };
+    if !is_service {
+        let loss = found.cost_ns.as_ref().ok().map(|cost| cost.estimate * period.per_second / 1e9);
+        row.extend([told(&found.cost_ns).into(), share(loss).into()]);
+    }
+    let or_none = |cost: Option<&Result<Estimate, String>>| cost.map_or(NO_NUMBER.to_owned(), told);
+    row.extend([or_none(found.reload_ns.as_ref()).into(), or_none(period.more_than_first_ns.as_ref()).into()]);
+    row.push(found.runs.to_string().into());
+    row
+}
