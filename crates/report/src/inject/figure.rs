@@ -35,7 +35,7 @@ pub(super) fn over_periods(findings: &Findings) -> Option<Figure> {
         title: "What a preemption costs, over the period".to_owned(),
         caption: format!(
             "By how long the program runs until it is preempted, the other task touching {touched}, with intervals of 90 %: where the curve \
-             rises, who runs for longer has loaded more to lose."
+             rises, a longer turn has loaded more to lose."
         ),
         drawing: curves(&points, "preempted every", findings.service.is_some())?,
         table: Some(periods::table(findings)),

@@ -1,4 +1,4 @@
-//! Over the period: does who runs for longer lose more?
+//! Over the period: does a longer turn lose more?
 
 use analysis::Estimate;
 use analysis::injection::{Findings, PeriodFinding};
@@ -27,22 +27,22 @@ fn of(period: &PeriodFinding) -> String {
 fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     let what = if is_of_caches(findings) { " for cold caches" } else { "" };
     if is_cost(more) {
-        let why = if is_longer { ": who runs for longer has loaded more to lose" } else { "" };
+        let why = if is_longer { ": a longer turn has loaded more to lose" } else { "" };
         return format!("it pays {} more{what} each time ({}){why}", time(more.estimate), interval(more));
     }
     if is_below_zero(more) {
         let less = Estimate { estimate: -more.estimate, low: -more.high, high: -more.low, ..more.clone() };
-        let why = if is_longer { "" } else { ": who runs for less time has loaded less to lose" };
+        let why = if is_longer { "" } else { ": a shorter turn has loaded less to lose" };
         return format!("it pays {} less{what} each time ({}){why}", time(less.estimate), interval(&less));
     }
     let told = with_interval(more);
     if is_small_beside(first_cost(findings), more) {
         return format!(
-            "what it pays more{what} each time is {told}: what it loses in all is in proportion to how often it is preempted"
+            "the difference{what} a preemption is {told}: the loss by all preemptions is in proportion to their number"
         );
     }
     format!(
-        "what it pays more{what} each time cannot be told yet: it is {told}; rarer preemptions take more time (--budget)"
+        "the difference{what} a preemption is not known yet: it is {told}; rarer preemptions take more time (--budget)"
     )
 }
 
