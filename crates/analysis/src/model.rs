@@ -42,10 +42,11 @@ impl Reload {
 
 /// What cold caches cost a program where others touched so much, and it then runs for so many instructions.
 pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64) -> Reload {
+    // What cannot be told apart from nothing is nothing; of arrays that drive themselves out there is no more to see.
     let tables = [
-        Table::of(prices, |price| price.low_ns),
-        Table::of(prices, |price| price.ns),
-        Table::of(prices, |price| price.high_ns),
+        Table::of(prices, |price| price.low_ns.max(0.0)),
+        Table::of(prices, |price| if price.low_ns > 0.0 { price.ns } else { 0.0 }),
+        Table::of(prices, |price| price.high_ns.max(0.0)),
     ];
     let sum = |table: &Table, paid: &dyn Fn(Kind) -> Vec<Kind>| -> f64 {
         let row = |row: &profile::Reused| {

@@ -181,6 +181,7 @@ _OBSERVE: dict[str, Form] = {
     "allow_clear_refs": "flag",
     "no_bpf": "flag",
     "stacks": "optional",
+    "profile": "value",
     "no_calibration": "flag",
     "record": "value",
     "redact": "flag",
@@ -207,6 +208,7 @@ def observe(
     allow_clear_refs: bool = False,
     no_bpf: bool = False,
     stacks: int | bool | None = None,
+    profile: Path | None = None,
     no_calibration: bool = False,
     record: Path | None = None,
     redact: bool = False,
@@ -243,6 +245,8 @@ def observe(
             root, and has no causes or neighbours.
         stacks: Sample the program's stack at N switches a second, 100 if no number is given, by frame pointers, for
             --folded and --pprof.
+        profile: Take what lost lines cost from this profile of the program (switchcost trace --profile) and the prices of
+            this machine (switchcost measure --prices) [default: the program's last profile on this machine, if any].
         no_calibration: Do not measure first what a switch costs here (8 s) if there is no recent measurement of this
             machine.
         record: Where to keep the record [default: a new file in ~/.local/state/switchcost/runs].

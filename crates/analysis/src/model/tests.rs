@@ -89,3 +89,12 @@ fn what_is_known_of_a_program_that_is_observed_is_what_the_model_tells_at_each_f
     // A few cuts may use more than nine of ten do: the mean of all is no less.
     assert_eq!(most, [(21, 30.0), (85, 9.0)]);
 }
+
+#[test]
+fn a_price_that_cannot_be_told_apart_from_nothing_is_none() {
+    let noise =
+        Price { ns: -11.0, low_ns: -25.0, high_ns: 2.0, ..price(Kind::Stored, Bytes(12 << 10), Bytes::mib(4), 0.0) };
+    let rows = vec![row(Kind::Stored, Bytes::kib(16), &[10.0, 20.0])];
+    let found = reload(&profile(rows), &prices(vec![noise]), Bytes::mib(4), 4096.0);
+    assert_eq!((found.low_ns, found.likely_ns, found.high_ns), (0.0, 0.0, 40.0));
+}

@@ -22,6 +22,13 @@ struct Reloaded {
     found: f64,
 }
 
+impl Reloaded {
+    /// Where the array has lost nothing, there is nothing to hold against.
+    fn over_found(&self, ratio: impl Fn(f64) -> String) -> String {
+        if self.found > 0.0 { ratio(self.found) } else { "nothing lost".to_owned() }
+    }
+}
+
 pub(super) fn rows(program: &Program, prices: &Prices) -> Vec<Row> {
     let command = "trace walks --size S; simulate --design host; trace profile".to_owned();
     let what = "reload of an array by the simulator, no overlap, no prefetching, over what the array finds";
@@ -48,19 +55,21 @@ fn told(kind: Kind, all: &[(Kind, Reloaded)], command: &str) -> [Row; 2] {
         is_met,
         command: command.to_owned(),
     };
-    let list = |ratio: fn(&Reloaded) -> String| of().map(ratio).collect::<Vec<_>>().join(", ");
+    let list = |ratio: &dyn Fn(&Reloaded) -> String| of().map(ratio).collect::<Vec<_>>().join(", ");
     let sizes = SIZES.map(|size| size.to_string()).join(", ");
     [
         row(
             format!("reload by the simulator over found, {kind}, {sizes}"),
-            list(|one| format!("{:.1}", one.simulated / one.found)),
+            list(&|one| one.over_found(|found| format!("{:.1}", one.simulated / found))),
             None,
         ),
         row(
             format!("the same by the model, from the walk's trace and prices, {kind}"),
-            list(|one| {
-                let [low, likely, high] = one.model.map(|ns| ns / one.found);
-                format!("{likely:.2} [{low:.2} {high:.2}]")
+            list(&|one| {
+                one.over_found(|found| {
+                    let [low, likely, high] = one.model.map(|ns| ns / found);
+                    format!("{likely:.2} [{low:.2} {high:.2}]")
+                })
             }),
             None,
         ),
