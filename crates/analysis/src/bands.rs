@@ -34,7 +34,7 @@ const PREEMPTION: Band =
 /// The published range of what one switch costs, or one hand-off across CPUs, in nanoseconds, and where it is from.
 pub(crate) fn sanity_band_ns(case: &Case) -> Option<Band> {
     match case.mechanism {
-        Mechanism::Synthetic | Mechanism::Concurrent => None,
+        Mechanism::Synthetic | Mechanism::Concurrent | Mechanism::Runtime => None,
         Mechanism::Fiber => Some(FIBER),
         Mechanism::Ucontext => Some(UCONTEXT),
         Mechanism::Green => Some(GREEN),

@@ -32,7 +32,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// The same in another unit, `factor` of which make one of this.
-    pub(crate) fn scaled(&self, factor: f64) -> Estimate {
+    pub fn scaled(&self, factor: f64) -> Estimate {
         Estimate {
             estimate: self.estimate * factor,
             low: self.low * factor,

@@ -181,7 +181,7 @@ fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
 fn across_cpus(case: &Case) -> Option<Flag> {
     let detail = "the hand-off includes idle exit and inter-processor interrupt, so there is no cost of the switch alone; \
                   total and indirect cost are per hand-off too";
-    (case.mechanism.hands_over() && !prices_switches(case))
+    (case.mechanism.hands_over() && !prices_switches(case) && !case.placement.is_one_cpu())
         .then(|| Flag { name: "handoff-across-cpus", detail: detail.to_owned() })
 }
 

@@ -255,9 +255,9 @@ impl<'a> Judged<'a> {
 }
 
 /// Whether a switch of this case can be priced: its tasks share one CPU, or one kernel thread, wherever that is.
-/// Elsewhere only a hand-off has a price.
+/// Elsewhere only a hand-off has a price, and of a runtime, which switches as it likes.
 pub(crate) fn prices_switches(case: &Case) -> bool {
-    case.placement.is_one_cpu() || case.between == Between::User
+    case.runtime.is_none() && (case.placement.is_one_cpu() || case.between == Between::User)
 }
 
 /// Switches over hand-offs: the kernel's count, or the mechanism's own where the kernel sees none.
@@ -272,7 +272,7 @@ pub(crate) fn switches_per_handoff<'a>(case: &Case, samples: impl Iterator<Item 
 
 /// The same of windows of cycles, without the switches for commands to the tasks.
 fn switches_per_handoff_of_windows(case: &Case, windows: &[&Cycles]) -> Option<f64> {
-    if case.between != Between::User {
+    if case.between != Between::User || case.runtime.is_some() {
         return kernel_switches_per_handoff(case, windows);
     }
     per_handoff(windows, |window| window.user_switches as f64)

@@ -47,6 +47,7 @@ impl FakeCase {
             away: None,
             placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
             policy: Policy::Fifo,
+            runtime: None,
             switches: Some(SwitchPlan { low_per_mille: per_mille, high_per_mille: per_mille }),
         };
         let (walk_ns, reload_ns, switches_per_handoff) = (10_000.0, 4_000.0, 1.0);
@@ -329,6 +330,7 @@ fn header(cases: Vec<Case>, seed: u64) -> Header {
         },
         core_clock: None,
         controls: Vec::new(),
+        runtimes: Vec::new(),
         plan: Plan {
             preset: "selected".to_owned(),
             cases,

@@ -8,6 +8,7 @@ mod abandoned;
 pub mod clock;
 pub mod context;
 pub mod control;
+pub mod conversation;
 pub mod core_clock;
 pub mod counting_command;
 pub mod cpu_claim;

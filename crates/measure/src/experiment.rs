@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 use host::clock::Clock;
 use host::evidence::{TaskId, Witness};
-use record::{Arm, CountedHandoffs, Evidence, KernelSwitches};
+use record::{Arm, CountedHandoffs, Evidence, KernelSwitches, RuntimeRun};
 use units::{CpuId, Ticks};
 
 /// One batch to be run.
@@ -93,6 +93,11 @@ pub(crate) trait Experiment {
     /// each with the hand-off before it. `before` is called before each, outside of what is timed.
     fn visit(&mut self, _walks: u32, _before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this mechanism cannot hand over to itself without a switch"))
+    }
+
+    /// What the program of a runtime told of itself until now; `None` of all other experiments.
+    fn told(&mut self) -> Option<RuntimeRun> {
+        None
     }
 
     /// Times single hand-offs, as many as asked for; `None` where the mechanism has none to time.

@@ -26,14 +26,17 @@ mod protocol;
 mod repetition;
 mod ring;
 mod run;
+mod runtime;
 mod servant;
 mod turns;
 mod user;
 
 pub use controls::{Wishes, wanted_controls};
 pub use latency::measure_latencies;
-pub use plan::{LatencyPlan, PlacementChoice, PlanError, Preset, Selection, latency_plan, plan, sweep_sizes};
-pub use protocol::{BatchRounds, Message, Order};
+pub use plan::{
+    LatencyPlan, PlacementChoice, PlanError, Preset, RuntimeSelection, Selection, latency_plan, plan, sweep_sizes,
+};
+pub use protocol::{BatchRounds, Launch, Message, Order};
 pub use repetition::serve;
 pub use run::{Executor, Instruments, Progress, RepetitionOutcome, Stop, measure};
 pub use servant::{SERVANT_ARGUMENT, ServantExecutor};

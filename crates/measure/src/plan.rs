@@ -4,7 +4,7 @@ mod check;
 mod presets;
 mod sizes;
 
-use record::{Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, SwitchPlan};
+use record::{Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, RuntimeCase, SwitchPlan};
 use strum::{Display, EnumString};
 use units::{Bytes, CpuId, Nanos};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -49,6 +49,10 @@ pub struct Selection {
     pub preset: Preset,
     /// Mechanisms.
     pub mechanisms: Vec<Mechanism>,
+    /// Hand-offs of runtimes; beside them, unless mechanisms are named, the kernel's.
+    pub runtimes: Vec<RuntimeSelection>,
+    /// Whether arrays are walked by those alone that speak for their runtimes, and by the kernel's threads.
+    pub is_ladder: bool,
     /// Processes, threads; where a mechanism has no such variant it keeps its own.
     pub betweens: Vec<Between>,
     /// Tasks in the ring.
@@ -91,10 +95,22 @@ pub struct Selection {
     pub synthetic_reload: Nanos,
 }
 
+/// A hand-off of a runtime that is to be measured.
+#[derive(Clone, Debug)]
+pub struct RuntimeSelection {
+    /// Which.
+    pub case: RuntimeCase,
+    /// Between tasks in one thread of the kernel's, or between such threads.
+    pub between: Between,
+    /// Whether it speaks for its runtime.
+    pub speaks_for_runtime: bool,
+}
+
 impl Selection {
     /// Whether any list names what to measure.
     fn names_something(&self) -> bool {
         !(self.mechanisms.is_empty()
+            && self.runtimes.is_empty()
             && self.betweens.is_empty()
             && self.tasks.is_empty()
             && self.sizes.is_empty()
@@ -142,7 +158,7 @@ pub fn plan(
         }
     }
     check::check(&cases, host)?;
-    let pace = presets::pace(selection.preset, is_selected, cases.len());
+    let pace = presets::pace(selection.preset, is_selected, !selection.runtimes.is_empty(), cases.len());
     let max_repetitions = selection.max_repetitions.unwrap_or(pace.max_repetitions);
     check::check_repetitions(selection.confidence_per_mille, max_repetitions)?;
     let budget_ns = selection.budget.unwrap_or(pace.budget);
@@ -179,11 +195,12 @@ struct Draft {
     away: Option<Bytes>,
     /// Another policy than the one selected.
     policy: Option<Policy>,
+    runtime: Option<RuntimeCase>,
 }
 
 impl Draft {
     fn direct(mechanism: Mechanism, between: Between) -> Draft {
-        Draft { mechanism, between, tasks: 2, working_set: WorkingSet::NONE, away: None, policy: None }
+        Draft { mechanism, between, tasks: 2, working_set: WorkingSet::NONE, away: None, policy: None, runtime: None }
     }
 
     fn pipe(size: Bytes, stride: Bytes, access: Access) -> Draft {
@@ -193,17 +210,18 @@ impl Draft {
 
     fn into_case(self, selection: &Selection, placement: Placement) -> Case {
         let policy = self.policy.unwrap_or(selection.policy);
-        let Draft { mechanism, between, tasks, working_set, away, .. } = self;
+        let Draft { mechanism, between, tasks, working_set, away, runtime, .. } = self;
         // Contexts of one thread are all on the thread's CPU; and who is compared with tasks that run at once takes turns on one.
         let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
-            Some(first) if between == Between::User || is_in_turn => {
+            Some(first) if (between == Between::User && runtime.is_none()) || is_in_turn => {
                 Placement { cpus: vec![*first], relation: Relation::SameCpu }
             }
             _ => placement,
         };
-        let switches = switch_plan(mechanism, between, &placement, policy);
-        Case { mechanism, between, tasks, working_set, away, placement, policy, switches }
+        // A runtime does as it likes: what the kernel counts of it is told.
+        let switches = if runtime.is_some() { None } else { switch_plan(mechanism, between, &placement, policy) };
+        Case { mechanism, between, tasks, working_set, away, placement, policy, runtime, switches }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use host::clock::Clock;
 use host::core_clock::CycleEvent;
-use record::{Arm, Case, Cycles, Sample};
+use record::{Arm, Case, Cycles, RuntimeRun, Sample};
 use serde::{Deserialize, Serialize};
-use units::{Nanos, TickRate};
+use units::{Bytes, Nanos, TickRate};
 
 /// Rounds of one timed batch of each arm, once calibrated; 0 means not yet known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,21 @@ impl BatchRounds {
     pub fn set(&mut self, arm: Arm, rounds: u64) {
         self.0[arm as usize] = rounds;
     }
+}
+
+/// How a program is started that speaks the protocol of runtimes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The version that was found, which it shall say itself; empty where that is not known.
+    pub version: String,
+    /// What is added to its environment, `{cpus}` being the number of CPUs that it may use.
+    pub environment: Vec<(String, String)>,
+    /// How long it runs before anything counts.
+    pub warm_up_ns: Nanos,
+    /// What it may take of memory.
+    pub most_memory: Bytes,
 }
 
 /// One repetition of one case, to be run in a fresh process.
@@ -51,6 +66,9 @@ pub struct Order {
     pub core_counter: Option<CycleEvent>,
     /// Events to run further batches for, by perf's names: those that fit on the CPU's counters together, share by share.
     pub counters: Vec<Vec<String>>,
+    /// How the runtime is started whose tasks are measured.
+    #[serde(default)]
+    pub runtime: Option<Launch>,
     /// Length of the made-up switch.
     pub synthetic_switch_ns: Nanos,
     /// What the made-up mechanism adds to each walk of the switching arm.
@@ -65,6 +83,8 @@ pub enum Message {
     Cycles(Box<Cycles>),
     /// A batch for counters or single hand-offs.
     Sample(Box<Sample>),
+    /// What a runtime told of itself.
+    Runtime(Box<RuntimeRun>),
     /// The repetition cannot be run, or not to its end.
     Refused(String),
     /// All batches have been sent.

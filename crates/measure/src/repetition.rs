@@ -11,7 +11,9 @@ use host::evidence::TaskId;
 use host::perf::{CounterSet, Event, System};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::{Arm, Batches, Between, Case, CountedHandoffs, Cycles, Evidence, KernelSwitches, Mechanism, Sample};
+use record::{
+    Arm, Batches, Between, Case, CountedHandoffs, Cycles, Evidence, KernelSwitches, Mechanism, RuntimeRun, Sample,
+};
 use units::{Nanos, Ticks};
 
 use crate::at_once::AtOnce;
@@ -21,6 +23,7 @@ use crate::placement_noise::PlacementNoise;
 use crate::preempt::Preemption;
 use crate::protocol::{BatchRounds, Message, Order};
 use crate::ring::Ring;
+use crate::runtime::Runtimes;
 use crate::user;
 
 /// How many single hand-offs a repetition times.
@@ -111,7 +114,12 @@ impl<'a> Repetition<'a> {
             return Ok(self.order.rounds);
         }
         let rounds = self.calibrate().map_err(broken)?;
-        self.cycles(speaker, rounds)?;
+        let cycles = self.cycles(speaker, rounds);
+        if let Some(told) = self.experiment.told() {
+            let (case, repetition) = (self.order.case_index, self.order.repetition);
+            speaker.say(&Message::Runtime(Box::new(RuntimeRun { case, repetition, ..told }))).map_err(broken)?;
+        }
+        cycles?;
         self.time_single_handoffs(speaker)?;
         self.count(speaker, rounds)?;
         Ok(rounds)
@@ -443,6 +451,7 @@ pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, Str
         | Signal | Yield => Box::new(Ring::start(case, &discipline, order.clock, order.seed)?),
         Concurrent => Box::new(AtOnce::start(case, &discipline, order.clock, order.seed)?),
         Preempt => Box::new(Preemption::start(case, &discipline, order.clock, order.seed)?),
+        Runtime => Box::new(Runtimes::start(order)?),
         Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => user::start(order, &discipline)?,
     })
 }

@@ -1,5 +1,7 @@
 //! The order in which repetitions are run: interleaved over all cases, until each has its precision or time is up.
 
+use std::collections::BTreeMap;
+
 use host::clock::{Clock, monotonic};
 use host::core_clock::CycleEvent;
 use rand::seq::SliceRandom;
@@ -8,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use record::{Cycles, EndReason, Header, Line, Refusal};
 use units::{Nanos, TickRate};
 
-use crate::protocol::{BatchRounds, Message, Order};
+use crate::protocol::{BatchRounds, Launch, Message, Order};
 
 /// Every case gets so many repetitions before any gets more: below it there is no interval to speak of.
 const FIRST_REPETITIONS: u32 = 8;
@@ -21,6 +23,9 @@ const OVERTIME: Nanos = Nanos::seconds(5);
 
 /// A case that was refused so often in a row is given up.
 const REFUSALS: u32 = 2;
+
+/// Intended length of a batch of a runtime, which is asked for it over a pipe: long beside that, and beside the reading of its clock.
+const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 
 /// What came of one repetition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +85,8 @@ pub struct Instruments {
     pub locks_memory: bool,
     /// What counts the core's cycles, where something has proven that it does.
     pub core_counter: Option<CycleEvent>,
+    /// How the runtimes of the plan are started, by their names; or why one cannot be.
+    pub runtimes: BTreeMap<String, Result<Launch, String>>,
     /// Counters admitted, by name, in shares that fit on the CPU together; none means no batches for them.
     pub counters: Vec<Vec<String>>,
 }
@@ -119,6 +126,7 @@ pub fn measure<E>(
         random: ChaCha8Rng::seed_from_u64(header.seed),
         cases: (0..header.plan.cases.len()).map(fresh).collect(),
     };
+    run.refuse_missing_runtimes(sink)?;
     run.until_done(executor, stop, sink)
 }
 
@@ -138,6 +146,18 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// What is not there is refused once.
+    fn refuse_missing_runtimes<E>(&mut self, sink: &mut dyn FnMut(Line) -> Result<(), E>) -> Result<(), E> {
+        for (place, case) in self.header.plan.cases.iter().enumerate() {
+            let Some(of) = &case.runtime else { continue };
+            if let Some(Err(why)) = self.instruments.runtimes.get(&of.runtime) {
+                self.cases[place].is_finished = true;
+                sink(Line::Refusal(Refusal { case: place as u32, repetition: 0, why: why.clone() }))?;
+            }
+        }
+        Ok(())
+    }
+
     fn until_done<E>(
         &mut self,
         executor: &mut dyn Executor,
@@ -205,6 +225,7 @@ impl Run<'_> {
                     Line::Cycles(window)
                 }
                 Message::Sample(sample) => Line::Sample(sample),
+                Message::Runtime(run) => Line::Runtime(run),
                 Message::Refused(_) | Message::Done(_) => return,
             };
             if broken.is_ok() {
@@ -238,6 +259,10 @@ impl Run<'_> {
     fn order(&mut self, case: usize) -> Order {
         let plan = &self.header.plan;
         let state = &self.cases[case];
+        let (runtime, batch_ns) = match &plan.cases[case].runtime {
+            Some(of) => (self.instruments.runtimes.get(&of.runtime).cloned().and_then(Result::ok), RUNTIME_BATCH),
+            None => (None, plan.batch_ns),
+        };
         Order {
             case: plan.cases[case].clone(),
             case_index: case as u32,
@@ -246,12 +271,13 @@ impl Run<'_> {
             clock: self.instruments.clock,
             rate: self.instruments.rate,
             run_start: self.start,
-            batch_ns: plan.batch_ns,
+            batch_ns,
             repetition_ns: state.cycles_ns,
             rounds: state.rounds,
             locks_memory: self.instruments.locks_memory,
             core_counter: self.instruments.core_counter,
-            counters: self.instruments.counters.clone(),
+            counters: if runtime.is_some() { Vec::new() } else { self.instruments.counters.clone() },
+            runtime,
             synthetic_switch_ns: plan.synthetic_switch_ns,
             synthetic_reload_ns: plan.synthetic_reload_ns,
         }

@@ -68,7 +68,7 @@ fn converse(
                     match message {
                         Message::Done(rounds) => return Ok(RepetitionOutcome::Done(rounds)),
                         Message::Refused(why) => return Ok(RepetitionOutcome::Refused(why)),
-                        Message::Cycles(_) | Message::Sample(_) => take(message),
+                        Message::Cycles(_) | Message::Sample(_) | Message::Runtime(_) => take(message),
                     }
                 }
             }

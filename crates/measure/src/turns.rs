@@ -39,7 +39,7 @@ impl Turns {
     /// What was found and what is needed. Reads well behind "failed to make a trace of walks: ".
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
-        if matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Synthetic) {
+        if matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic) {
             return Err(format!(
                 "found --mechanism {mechanism}, need one by which tasks hand on a token, such as pipe"
             ));
@@ -65,6 +65,7 @@ impl Turns {
             locks_memory: true,
             core_counter: None,
             counters: Vec::new(),
+            runtime: None,
             synthetic_switch_ns: Nanos(0),
             synthetic_reload_ns: Nanos(0),
         }
@@ -104,6 +105,7 @@ mod tests {
             away: None,
             placement: Placement { cpus: Vec::new(), relation: Relation::Unpinned },
             policy: Policy::Other,
+            runtime: None,
             switches: None,
         };
         Turns { case, arm: Arm::SwitchDirect, rounds: 3, seed: 1 }

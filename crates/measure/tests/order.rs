@@ -101,7 +101,7 @@ fn run(header: &Header, executor: &mut Scripted, stop: &mut Patience) -> (EndRea
 
 fn instruments() -> Instruments {
     let (clock, rate) = (Clock::MonotonicRaw, TickRate::NANOSECONDS);
-    Instruments { clock, rate, locks_memory: false, core_counter: None, counters: vec![] }
+    Instruments { clock, rate, locks_memory: false, core_counter: None, runtimes: Default::default(), counters: vec![] }
 }
 
 fn patience(enough: usize) -> Patience {

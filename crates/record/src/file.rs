@@ -9,8 +9,8 @@ use remedies::{for_reading, for_writing};
 use units::Bytes;
 
 use crate::{
-    ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers, Refusal, Sample,
-    SelfTest, printable,
+    ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers, Refusal, RuntimeRun,
+    Sample, SelfTest, printable,
 };
 use chain::is_sealed;
 pub use chain::{BrokenChain, Chain};
@@ -201,6 +201,8 @@ pub struct MeasureRecord {
     pub samples: Vec<Sample>,
     /// Every window of cycles, clean or not, in the order they were run. None in version 1.
     pub cycles: Vec<Cycles>,
+    /// What runtimes told of their repetitions.
+    pub runtime_runs: Vec<RuntimeRun>,
     /// Repetitions that could not be run.
     pub refusals: Vec<Refusal>,
     /// The last line; `None` where the run was cut off.
@@ -218,6 +220,7 @@ impl MeasureRecord {
             latencies: Vec::new(),
             samples: Vec::new(),
             cycles: Vec::new(),
+            runtime_runs: Vec::new(),
             refusals: Vec::new(),
             end: None,
             has_cut_line: false,
@@ -259,6 +262,9 @@ impl MeasureRecord {
             Line::Cycles(cycles) if cycles.case as usize >= self.header.plan.cases.len() => {
                 return Err(lines.damaged(&format!("cycles of case {}, which the plan does not hold", cycles.case)));
             }
+            Line::Runtime(run) if run.case as usize >= self.header.plan.cases.len() => {
+                return Err(lines.damaged(&format!("a runtime of case {}, which the plan does not hold", run.case)));
+            }
             Line::SelfTest(test) => self.self_tests.push(test),
             Line::Latency(latency) => self.latencies.push(latency),
             Line::Sample(sample) => self.samples.push(*sample),
@@ -268,6 +274,7 @@ impl MeasureRecord {
                 }
                 self.cycles.push(*cycles);
             }
+            Line::Runtime(run) => self.runtime_runs.push(*run),
             Line::Refusal(refusal) => self.refusals.push(refusal),
             Line::End(end) => self.end = Some(end),
         }

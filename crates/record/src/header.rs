@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, TickRate, Ticks};
 
-use crate::{Cycles, HostManifest, Plan, Sample};
+use crate::{Cycles, HostManifest, Plan, RuntimeFacts, RuntimeRun, Sample};
 
 /// Name of the format; the header carries it with [`MEASURE_VERSION`] behind a slash.
 ///
@@ -130,6 +130,9 @@ pub struct Header {
     pub core_clock: Option<CoreClock>,
     /// The controls.
     pub controls: Vec<Control>,
+    /// The runtimes of languages whose tasks are measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runtimes: Vec<RuntimeFacts>,
     /// What is to be measured.
     pub plan: Plan,
 }
@@ -243,6 +246,8 @@ pub enum Line {
     Sample(Box<Sample>),
     /// Cycles of short batches, since version 2.
     Cycles(Box<Cycles>),
+    /// What a runtime told of a repetition.
+    Runtime(Box<RuntimeRun>),
     /// A repetition that could not be run.
     Refusal(Refusal),
     /// The last, if the run ended by itself.

@@ -18,6 +18,7 @@ mod mechanism;
 mod plan;
 mod printable;
 mod readers;
+mod runtime;
 mod sample;
 
 pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
@@ -32,4 +33,5 @@ pub use mechanism::{Between, Mechanism};
 pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
 pub use printable::{is_printable, printable};
 pub use readers::Readers;
+pub use runtime::{Class, HandoffFacts, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};

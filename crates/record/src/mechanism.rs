@@ -59,6 +59,8 @@ pub enum Mechanism {
     /// No hand-off at all: two tasks walk at once, each on a CPU of its own, beside each of them alone. What the caches that both
     /// share cost without a switch.
     Concurrent,
+    /// Tasks of a language's runtime, in a program of that language: which, the case says.
+    Runtime,
     /// A made-up switch of known length, to prove the instrument.
     Synthetic,
 }
@@ -92,15 +94,16 @@ pub enum Between {
 }
 
 impl Mechanism {
-    /// The mechanisms that a run without flags measures: all that switch, but for the made-up one.
+    /// The mechanisms that a run without flags measures: all that switch, but for the made-up one and those of runtimes.
     pub fn real() -> impl Iterator<Item = Mechanism> {
-        Mechanism::iter().filter(|m| !matches!(m, Mechanism::Concurrent | Mechanism::Synthetic))
+        Mechanism::iter().filter(|m| !matches!(m, Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic))
     }
 
     /// What this mechanism can hand its token between, the usual one first.
     pub fn betweens(self) -> &'static [Between] {
         use Mechanism::*;
         match self {
+            Runtime => &[Between::User, Between::Thread],
             Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => &[Between::User],
             Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | Socketpair | Tcp | PosixSem | PosixMq
             | Signal | Yield | Preempt | Concurrent => &[Between::Process, Between::Thread],
@@ -142,14 +145,15 @@ mod tests {
 
     #[test]
     fn all_that_switch_are_real_but_the_made_up_mechanism() {
-        assert_eq!(Mechanism::real().count(), Mechanism::iter().count() - 2);
-        let is_one = |mechanism| matches!(mechanism, Mechanism::Concurrent | Mechanism::Synthetic);
+        assert_eq!(Mechanism::real().count(), Mechanism::iter().count() - 3);
+        let is_one = |mechanism| matches!(mechanism, Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic);
         assert!(!Mechanism::real().any(is_one));
     }
 
     #[test]
     fn a_mechanism_is_in_user_space_or_in_the_kernel_and_not_in_both() {
-        for mechanism in Mechanism::iter() {
+        // Runtimes have tasks of either kind.
+        for mechanism in Mechanism::iter().filter(|mechanism| *mechanism != Mechanism::Runtime) {
             match mechanism.betweens() {
                 [Between::User] | [Between::Process, Between::Thread] => {}
                 other => panic!("{mechanism}: {other:?}"),

@@ -4,7 +4,7 @@ use strum::{Display, EnumIter, EnumString};
 use units::{Bytes, CpuId, Nanos};
 use workload::WorkingSet;
 
-use crate::{Between, Mechanism};
+use crate::{Between, Mechanism, RuntimeCase};
 
 /// The scheduling policy of the tasks.
 #[derive(
@@ -97,12 +97,23 @@ pub struct Case {
     pub placement: Placement,
     /// Under which policy.
     pub policy: Policy,
+    /// Of tasks of a language's runtime, which, and how they hand on the token; `None` of all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<RuntimeCase>,
     /// The switches that the kernel is expected to count; `None` where the count is reported but not judged,
     /// because the tasks do not share one CPU.
     pub switches: Option<SwitchPlan>,
 }
 
 impl Case {
+    /// How the token is handed over, in a word: `pipe`, or of a runtime `go/channel`.
+    pub fn name(&self) -> String {
+        match &self.runtime {
+            Some(RuntimeCase { runtime, handoff, .. }) => format!("{runtime}/{handoff}"),
+            None => self.mechanism.to_string(),
+        }
+    }
+
     /// What one of the tasks touches.
     pub fn working_set_of(&self, task: usize) -> WorkingSet {
         let size_bytes = self.away.filter(|_| task > 0).unwrap_or(self.working_set.size_bytes);

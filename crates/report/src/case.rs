@@ -29,6 +29,10 @@ pub(crate) struct CaseView<'a> {
     sharing: Sharing,
     /// Pages under the arrays.
     pages: Pages,
+    /// Of tasks of a language's runtime, which; else null.
+    runtime: Option<&'a str>,
+    /// How they hand on the token.
+    runtime_handoff: Option<&'a str>,
     /// Where the tasks ran; empty: not pinned.
     cpus: &'a [CpuId],
     /// How these CPUs are related.
@@ -55,13 +59,15 @@ impl<'a> From<&'a Case> for CaseView<'a> {
             cpus: &case.placement.cpus,
             relation: case.placement.relation,
             policy: case.policy,
+            runtime: case.runtime.as_ref().map(|of| of.runtime.as_str()),
+            runtime_handoff: case.runtime.as_ref().map(|of| of.handoff.as_str()),
             away_bytes: case.away,
         }
     }
 }
 
 /// The same as columns.
-pub(crate) const CASE_COLUMNS: [Column<Case>; 13] = [
+pub(crate) const CASE_COLUMNS: [Column<Case>; 15] = [
     ("mechanism", |c| c.mechanism.to_string()),
     ("between", |c| c.between.to_string()),
     ("tasks", |c| c.tasks.to_string()),
@@ -71,6 +77,8 @@ pub(crate) const CASE_COLUMNS: [Column<Case>; 13] = [
     ("pattern", |c| c.working_set.pattern.to_string()),
     ("sharing", |c| c.working_set.sharing.to_string()),
     ("pages", |c| c.working_set.pages.to_string()),
+    ("runtime", |c| c.runtime.as_ref().map(|of| of.runtime.clone()).unwrap_or_default()),
+    ("runtime_handoff", |c| c.runtime.as_ref().map(|of| of.handoff.clone()).unwrap_or_default()),
     ("cpus", |c| format_cpu_list(&c.placement.cpus)),
     ("relation", |c| c.placement.relation.to_string()),
     ("policy", |c| c.policy.to_string()),
@@ -94,6 +102,7 @@ mod tests {
             away: None,
             placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
             policy: Policy::Fifo,
+            runtime: None,
             switches: None,
         };
         let json = serde_json::to_string(&CaseView::from(&case)).expect("a view");

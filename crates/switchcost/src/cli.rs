@@ -6,6 +6,7 @@ pub(crate) mod man;
 pub(crate) mod observe;
 pub(crate) mod parts;
 pub(crate) mod reproduce;
+pub(crate) mod runtimes;
 pub(crate) mod schema;
 pub(crate) mod simulate;
 pub(crate) mod system;
@@ -71,6 +72,8 @@ fn shown(word: &OsStr) -> OsString {
 pub(crate) enum Verb {
     /// Measure what a context switch costs on this machine
     Measure(Box<MeasureArguments>),
+    /// Measure what a hand-off between goroutines, tasks, virtual threads and the like costs, beside the kernel's threads
+    Runtimes(runtimes::RuntimesArguments),
     /// Observe live programs: what switching costs them, why they switch, and what takes the CPU from them
     Observe(Box<observe::ObserveArguments>),
     /// Measure what one preemption costs a program that is not changed
@@ -167,8 +170,10 @@ pub(crate) enum PlacementFlag {
 }
 
 /// What a ready-made list already settles.
-const SELECTORS: [&str; 13] = [
+const SELECTORS: [&str; 15] = [
     "mechanism",
+    "runtime",
+    "runtime_command",
     "between",
     "tasks",
     "size",
@@ -209,10 +214,22 @@ size 0, stride 8B, rmw.";
 #[command(after_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArguments {
     /// Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, socketpair, tcp, posix-sem, posix-mq,
-    /// signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no hand-off: --concurrent), synthetic
+    /// signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no hand-off: --concurrent), runtime
+    /// (tasks of a language: --runtime), synthetic
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Mechanism>,
           help_heading = "What to measure")]
     pub(crate) mechanism: Vec<Mechanism>,
+
+    /// Runtimes of languages, beside the kernel's threads and processes: go, java, ..., or all; go/channel for one hand-off,
+    /// go=/opt/go/bin/go for another program, or a file runtime.toml of your own
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["policy", "reload", "away", "concurrent"],
+          help_heading = "What to measure")]
+    pub(crate) runtime: Vec<String>,
+
+    /// A program of your own that speaks the protocol of runtimes, with its arguments
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["policy", "reload", "away", "concurrent"],
+          help_heading = "What to measure")]
+    pub(crate) runtime_command: Option<String>,
 
     /// Between processes, threads, or both: process,thread
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Between>,
@@ -361,6 +378,10 @@ pub(crate) struct MeasureArguments {
 
     #[command(flatten)]
     pub(crate) form: OutputArguments,
+
+    /// Whether this is the verb `runtimes`.
+    #[arg(skip)]
+    pub(crate) is_ladder: bool,
 }
 
 const REPORT_EXAMPLES: &str = "\
@@ -430,6 +451,11 @@ pub(crate) struct CompletionsArguments {
 }
 
 impl MeasureArguments {
+    /// Whether tasks of a runtime are measured.
+    pub(crate) fn has_runtimes(&self) -> bool {
+        !self.runtime.is_empty() || self.runtime_command.is_some()
+    }
+
     /// What `measure` is given without flags.
     pub(crate) fn usual() -> MeasureArguments {
         match Cli::try_parse_from(["switchcost", "measure"]).map(|cli| cli.verb) {

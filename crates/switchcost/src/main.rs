@@ -138,6 +138,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     host::cpu_limit::announce_in_time().map_err(Failure::Signals)?;
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
+        Verb::Runtimes(arguments) => verbs::measure::run(&arguments.as_measure()),
         Verb::Observe(arguments) => verbs::observe::run(&arguments),
         Verb::Inject(arguments) => verbs::inject::run(&arguments),
         Verb::Report(arguments) => verbs::report::run(&arguments),

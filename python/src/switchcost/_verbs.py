@@ -15,7 +15,8 @@ from .traces import Trace
 
 MeasureMechanism: TypeAlias = Literal[
     "pipe", "eventfd", "futex", "mutex-condvar", "mutex-condvar-unlocked", "socketpair", "tcp", "posix-sem", "posix-mq",
-    "signal", "yield", "fiber", "ucontext", "green", "green-preempt", "async", "preempt", "concurrent", "synthetic",
+    "signal", "yield", "fiber", "ucontext", "green", "green-preempt", "async", "preempt", "concurrent", "runtime",
+    "synthetic",
 ]
 MeasureBetween: TypeAlias = Literal[
     "process", "thread", "user",
@@ -41,6 +42,8 @@ MeasurePolicy: TypeAlias = Literal[
 
 _MEASURE: dict[str, Form] = {
     "mechanism": "commas",
+    "runtime": "commas",
+    "runtime_command": "value",
     "between": "commas",
     "tasks": "commas",
     "size": "sizes",
@@ -79,6 +82,8 @@ _MEASURE: dict[str, Form] = {
 def measure(
     *,
     mechanism: MeasureMechanism | Sequence[MeasureMechanism] = (),
+    runtime: str | Sequence[str] = (),
+    runtime_command: str | None = None,
     between: MeasureBetween | Sequence[MeasureBetween] = (),
     tasks: int | Sequence[int] = (),
     size: Size | Sequence[Size] = (),
@@ -118,7 +123,10 @@ def measure(
     Args:
         mechanism: Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, socketpair, tcp, posix-sem,
             posix-mq, signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no hand-off:
-            --concurrent), synthetic.
+            --concurrent), runtime (tasks of a language: --runtime), synthetic.
+        runtime: Runtimes of languages, beside the kernel's threads and processes: go, java, ..., or all; go/channel for one
+            hand-off, go=/opt/go/bin/go for another program, or a file runtime.toml of your own.
+        runtime_command: A program of your own that speaks the protocol of runtimes, with its arguments.
         between: Between processes, threads, or both: process,thread.
         tasks: Tasks in the ring, 2 to 64.
         size: Size of each task's array, such as 0,64KiB,1MiB; 0 is the direct cost alone.

@@ -1,5 +1,6 @@
 //! What the kernel counted for one task.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 
@@ -32,6 +33,11 @@ impl TaskId {
         TaskId { process: crate::task::current_pid(), thread }
     }
 
+    /// A thread of another process, whose CPU time is counted with that of [`TaskId::process`]. It may end at any time.
+    pub fn thread_of(process: i32, thread: i32) -> TaskId {
+        TaskId { process, thread }
+    }
+
     /// A process of one thread.
     pub fn process(process: i32) -> TaskId {
         TaskId { process, thread: process }
@@ -59,7 +65,10 @@ pub struct TaskWitness {
     status: File,
     stat: File,
     schedstat: Option<File>,
-    clock: CpuClock,
+    /// None of a thread of another process: that process has one of all its threads.
+    clock: Option<CpuClock>,
+    /// What was counted last of such a thread.
+    last: Cell<TaskCounts>,
 }
 
 impl TaskWitness {
@@ -67,22 +76,34 @@ impl TaskWitness {
     pub fn new(task: TaskId) -> io::Result<TaskWitness> {
         let folder = format!("/proc/{}/task/{}", task.process, task.thread);
         let is_own = task.process == crate::task::current_pid();
-        let clock = if is_own { CpuClock::of_thread(task.thread) } else { CpuClock::of_process(task.process) };
+        let clock = match (is_own, task.process == task.thread) {
+            (true, _) => Some(CpuClock::of_thread(task.thread)),
+            (false, true) => Some(CpuClock::of_process(task.process)),
+            (false, false) => None,
+        };
         Ok(TaskWitness {
             status: File::open(format!("{folder}/status"))?,
             stat: File::open(format!("{folder}/stat"))?,
             schedstat: File::open(format!("{folder}/schedstat")).ok(),
             clock,
+            last: Cell::default(),
         })
     }
 
     /// CPU time consumed so far, to the nanosecond.
     pub fn cpu_time(&self) -> io::Result<Nanos> {
-        self.clock.read()
+        self.clock.map_or(Ok(Nanos(0)), CpuClock::read)
     }
 
-    /// Switches and faults so far.
+    /// Switches and faults so far; of a thread of another process that has ended, those until then.
     pub fn counts(&self, buffer: &mut [u8]) -> io::Result<TaskCounts> {
+        match self.counts_now(buffer) {
+            Err(_) if self.clock.is_none() => Ok(self.last.get()),
+            counts => counts.inspect(|counts| self.last.set(*counts)),
+        }
+    }
+
+    fn counts_now(&self, buffer: &mut [u8]) -> io::Result<TaskCounts> {
         let unreadable = || io::Error::other("the kernel's account of a task ended before the task");
         let status = read_text(Some(&self.status), buffer).ok_or_else(unreadable)?;
         let switches = parse_switches(status).ok_or_else(unreadable)?;

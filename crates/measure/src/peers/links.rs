@@ -57,7 +57,7 @@ fn channel(mechanism: Mechanism, receiver: usize, words: &Arc<Memory>) -> io::Re
         PosixMq => Box::new(MessageQueue::new()?),
         Signal => Box::new(signal_link(receiver, Arc::clone(words))),
         Yield => Box::new(self::Yield),
-        Fiber | Ucontext | Green | GreenPreempt | Async | Preempt | Concurrent | Synthetic => {
+        Fiber | Ucontext | Green | GreenPreempt | Async | Preempt | Concurrent | Runtime | Synthetic => {
             return Err(io::Error::other(format!("{mechanism} is no ring of kernel tasks")));
         }
     })

@@ -4,7 +4,7 @@ use record::{Between, HostManifest, Mechanism, Policy};
 use units::{Bytes, Nanos};
 use workload::{Access, Pattern, WorkingSet};
 
-use super::{Draft, Preset, Selection, sizes};
+use super::{Draft, Preset, RuntimeSelection, Selection, sizes};
 
 /// How a run spends its time unless told otherwise.
 pub(super) struct Pace {
@@ -14,7 +14,10 @@ pub(super) struct Pace {
     pub(super) repetition: Nanos,
 }
 
-pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
+/// Programs of runtimes take long to start and to warm up: what a few of them take, and all of them.
+const RUNTIMES_BUDGET: Nanos = Nanos::seconds(90);
+
+pub(super) fn pace(preset: Preset, is_selected: bool, has_runtimes: bool, cases: usize) -> Pace {
     let usual = Pace {
         budget: Nanos::seconds(26),
         precision_per_mille: 10,
@@ -22,6 +25,7 @@ pub(super) fn pace(preset: Preset, is_selected: bool, cases: usize) -> Pace {
         repetition: Nanos::millis(25),
     };
     match preset {
+        _ if has_runtimes => Pace { budget: RUNTIMES_BUDGET, precision_per_mille: 50, max_repetitions: 30, ..usual },
         Preset::Quick if is_selected => Pace {
             budget: Nanos::seconds(cases as u64),
             precision_per_mille: 50,
@@ -151,19 +155,44 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
     let accesses = if selection.accesses.is_empty() { vec![Access::Rmw] } else { selection.accesses.clone() };
     let tasks = if selection.tasks.is_empty() { vec![2] } else { selection.tasks.clone() };
     let mut drafts = Vec::new();
-    for mechanism in mechanisms(selection) {
-        for between in betweens(mechanism, &selection.betweens) {
-            for tasks in &tasks {
-                for set in working_sets(selection, &sizes, &strides, &accesses) {
-                    for away in away(selection, set.size_bytes) {
-                        drafts.push(Draft { mechanism, between, tasks: *tasks, working_set: set, away, policy: None });
-                    }
+    for how in how(selection) {
+        let sets = working_sets(selection, &sizes, &strides, &accesses);
+        for tasks in &tasks {
+            for working_set in sets.iter().copied().filter(|set| set.is_empty() || walks(selection, &how)) {
+                for away in away(selection, working_set.size_bytes) {
+                    drafts.push(Draft { tasks: *tasks, working_set, away, ..how.clone() });
                 }
             }
         }
     }
     drafts
 }
+
+/// How the token is handed over, in all that is to be measured.
+fn how(selection: &Selection) -> Vec<Draft> {
+    let of_runtime = |of: &RuntimeSelection| Draft {
+        runtime: Some(of.case.clone()),
+        ..Draft::direct(Mechanism::Runtime, of.between)
+    };
+    let runtimes = selection.runtimes.iter().map(of_runtime);
+    if selection.mechanisms.is_empty() && !selection.runtimes.is_empty() {
+        return BESIDE_RUNTIMES.iter().map(|(how, between)| Draft::direct(*how, *between)).chain(runtimes).collect();
+    }
+    let mechanisms = mechanisms(selection).into_iter().flat_map(|mechanism| {
+        betweens(mechanism, &selection.betweens).into_iter().map(move |between| Draft::direct(mechanism, between))
+    });
+    mechanisms.chain(runtimes).collect()
+}
+
+/// Whether this hand-off is measured with arrays, too.
+fn walks(selection: &Selection, how: &Draft) -> bool {
+    let speaks = |of: &RuntimeSelection| of.speaks_for_runtime && Some(&of.case) == how.runtime.as_ref();
+    !selection.is_ladder || how.mechanism == Mechanism::Futex || selection.runtimes.iter().any(speaks)
+}
+
+/// What the tasks of runtimes stand beside: the kernel's threads and processes, and what a bare switch of registers takes.
+const BESIDE_RUNTIMES: [(Mechanism, Between); 3] =
+    [(Mechanism::Fiber, Between::User), (Mechanism::Futex, Between::Thread), (Mechanism::Pipe, Between::Process)];
 
 /// What the others touch while a task with an array of this size is away, where its reload is asked for.
 fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {

@@ -10,6 +10,8 @@ fn selection() -> Selection {
     Selection {
         preset: Preset::Default,
         mechanisms: vec![],
+        runtimes: Vec::new(),
+        is_ladder: false,
         betweens: vec![],
         tasks: vec![],
         sizes: vec![],
@@ -376,4 +378,32 @@ fn who_shares_no_cache_has_none_to_compare() {
     assert!(with(&|s| s.sizes = vec![Bytes(0)]).starts_with("found a --size of 0 for tasks that run at once"));
     assert!(with(&|s| s.tasks = vec![4]).starts_with("found 4 tasks for tasks that run at once, need 2"));
     assert!(with(&|s| s.placement = PlacementChoice::One(CpuId(1))).contains("found 1 CPUs"));
+}
+
+fn runtime(handoff: &str, speaks_for_runtime: bool) -> RuntimeSelection {
+    let case = RuntimeCase { runtime: "go".to_owned(), handoff: handoff.to_owned(), class: record::Class::HandOff };
+    RuntimeSelection { case, between: Between::User, speaks_for_runtime }
+}
+
+#[test]
+fn runtimes_stand_beside_the_kernel_and_only_those_that_speak_for_theirs_walk() {
+    let runtimes = vec![runtime("channel", true), runtime("cond", false)];
+    let wanted = Selection { runtimes, sizes: vec![Bytes(0), Bytes::kib(256)], is_ladder: true, ..selection() };
+    let names = |selection: &Selection| -> Vec<String> {
+        let plan = make(selection).expect("a plan");
+        plan.cases.iter().map(|case| format!("{} {}", case.name(), case.working_set.size_bytes)).collect()
+    };
+    let ladder =
+        ["fiber 0 B", "futex 0 B", "futex 256 KiB", "pipe 0 B", "go/channel 0 B", "go/channel 256 KiB", "go/cond 0 B"];
+    assert_eq!(names(&wanted), ladder);
+    let whole = Selection { is_ladder: false, mechanisms: vec![Mechanism::Yield], ..wanted };
+    assert_eq!(names(&whole).len(), 6);
+}
+
+#[test]
+fn a_runtime_may_use_both_cpus_and_its_switches_are_not_judged() {
+    let placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
+    let plan = make(&Selection { runtimes: vec![runtime("channel", true)], placement, ..selection() }).expect("a plan");
+    let case = plan.cases.iter().find(|case| case.runtime.is_some()).expect("it was selected");
+    assert_eq!((case.placement.cpus.len(), case.switches), (2, None));
 }

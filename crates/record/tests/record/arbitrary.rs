@@ -8,10 +8,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use strum::IntoEnumIterator;
 use switchcost_record::{
-    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, Control, ControlOutcome, CoreClock, CountedHandoffs,
-    CpuQuota, Cycles, End, EndReason, Evidence, Fact, Header, HostManifest, InterruptLoad, KernelSwitches, Latency,
-    Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal, Relation, Sample, Scheduler,
-    SelfTest, SelfTestOutcome, SharedCost, SwitchPlan, Tlb, TlbKind, Walks,
+    Arm, Batches, Between, Cache, CacheKind, Case, Class, ClockFacts, Control, ControlOutcome, CoreClock,
+    CountedHandoffs, CpuQuota, Cycles, End, EndReason, Evidence, Fact, HandoffFacts, Header, HostManifest,
+    InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement, Plan, Policy,
+    Refusal, Relation, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest, SelfTestOutcome, SharedCost,
+    SwitchPlan, Tlb, TlbKind, Walks, WarmUp,
 };
 use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -210,11 +211,45 @@ fn switch_plan() -> impl Strategy<Value = SwitchPlan> {
     (number(), number()).prop_map(|(low_per_mille, high_per_mille)| SwitchPlan { low_per_mille, high_per_mille })
 }
 
+fn runtime_case() -> impl Strategy<Value = RuntimeCase> {
+    (text(), text(), one_of::<Class>()).prop_map(|(runtime, handoff, class)| RuntimeCase { runtime, handoff, class })
+}
+
+fn runtime_facts() -> impl Strategy<Value = RuntimeFacts> {
+    let handoff = (text(), text(), text()).prop_map(|(name, words, baseline)| HandoffFacts { name, words, baseline });
+    (text(), text(), text(), vec(handoff, 0..3)).prop_map(|(name, version, program, handoffs)| RuntimeFacts {
+        name,
+        version,
+        program,
+        handoffs,
+    })
+}
+
+fn runtime_run(cases: u32) -> impl Strategy<Value = RuntimeRun> {
+    let warm_up =
+        (nanos(), nanos(), number()).prop_map(|(at_ns, wall_ns, handoffs)| WarmUp { at_ns, wall_ns, handoffs });
+    (0..cases, small(), text(), nanos(), vec(warm_up, 0..3), option::of(number())).prop_map(
+        |(case, repetition, version, start_ns, warm_up, collections)| RuntimeRun {
+            case,
+            repetition,
+            version,
+            start_ns,
+            warm_up,
+            collections,
+        },
+    )
+}
+
 fn case() -> impl Strategy<Value = Case> {
+    let runtime = option::of(runtime_case()).boxed();
+    (case_of_the_kernel(), runtime).prop_map(|(case, runtime)| Case { runtime, ..case }).boxed()
+}
+
+fn case_of_the_kernel() -> BoxedStrategy<Case> {
     let names = (one_of::<Mechanism>(), one_of::<Between>(), one_of::<Policy>());
     let sets = (working_set(), option::of(number().prop_map(Bytes)));
-    (names, small(), sets, placement(), option::of(switch_plan())).prop_map(
-        |((mechanism, between, policy), tasks, (working_set, away), placement, switches)| Case {
+    (names, small(), sets, placement(), option::of(switch_plan()))
+        .prop_map(|((mechanism, between, policy), tasks, (working_set, away), placement, switches)| Case {
             mechanism,
             between,
             tasks,
@@ -222,14 +257,15 @@ fn case() -> impl Strategy<Value = Case> {
             away,
             placement,
             policy,
+            runtime: None,
             switches,
-        },
-    )
+        })
+        .boxed()
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
     let numbers = (small(), small(), small(), vec(nanos(), 5));
-    (text(), vec(case(), 1..4), numbers, any::<bool>()).prop_map(|(preset, cases, numbers, wants_counters)| {
+    (text(), vec(case(), 1..4).boxed(), numbers, any::<bool>()).prop_map(|(preset, cases, numbers, wants_counters)| {
         let (precision_per_mille, confidence_per_mille, max_repetitions, times) = numbers;
         let [budget_ns, batch_ns, repetition_ns, synthetic_switch_ns, synthetic_reload_ns]: [Nanos; 5] =
             times.try_into().expect("5");
@@ -249,7 +285,13 @@ fn plan() -> impl Strategy<Value = Plan> {
     })
 }
 
+/// With runtimes.
 pub(crate) fn header() -> BoxedStrategy<Header> {
+    let runtimes = vec(runtime_facts(), 0..3).boxed();
+    (header_of_the_kernel(), runtimes).prop_map(|(header, runtimes)| Header { runtimes, ..header }).boxed()
+}
+
+fn header_of_the_kernel() -> BoxedStrategy<Header> {
     let texts = (text(), text(), vec(text(), 0..4));
     let clocks = (clock(), option::of(core_clock()));
     (texts, number(), host(), clocks, vec(control(), 0..3), plan())
@@ -263,6 +305,7 @@ pub(crate) fn header() -> BoxedStrategy<Header> {
             clock,
             core_clock,
             controls,
+            runtimes: Vec::new(),
             plan,
         })
         .boxed()
@@ -413,12 +456,13 @@ fn end() -> impl Strategy<Value = End> {
 /// A line as it may stand in the middle of a record whose plan has so many cases.
 fn middle_line(cases: u32) -> impl Strategy<Value = Line> {
     prop_oneof![
-        self_test().prop_map(Line::SelfTest),
-        latency().prop_map(Line::Latency),
+        self_test().prop_map(Line::SelfTest).boxed(),
+        latency().prop_map(Line::Latency).boxed(),
         // Boxed: so many fields in each other's closures are more than a test's stack holds.
         sample(cases).prop_map(|sample| Line::Sample(Box::new(sample))).boxed(),
         cycles(cases).prop_map(|cycles| Line::Cycles(Box::new(cycles))).boxed(),
-        refusal(cases).prop_map(Line::Refusal),
+        runtime_run(cases).prop_map(|run| Line::Runtime(Box::new(run))).boxed(),
+        refusal(cases).prop_map(Line::Refusal).boxed(),
     ]
 }
 

@@ -10,7 +10,7 @@ use crate::{CHECKED, Folder, SAMPLE, read, written};
 /// Lines behind the header.
 fn count(record: &MeasureRecord) -> usize {
     let end = usize::from(record.end.is_some());
-    let samples = record.samples.len() + record.cycles.len();
+    let samples = record.samples.len() + record.cycles.len() + record.runtime_runs.len();
     record.self_tests.len() + record.latencies.len() + samples + record.refusals.len() + end
 }
 

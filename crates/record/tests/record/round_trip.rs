@@ -16,6 +16,7 @@ fn expected(header: Header, lines: &[Line]) -> MeasureRecord {
             Line::Latency(latency) => record.latencies.push(latency),
             Line::Sample(sample) => record.samples.push(*sample),
             Line::Cycles(cycles) => record.cycles.push(*cycles),
+            Line::Runtime(run) => record.runtime_runs.push(*run),
             Line::Refusal(refusal) => record.refusals.push(refusal),
             Line::End(end) => record.end = Some(end),
         }

@@ -16,6 +16,7 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
         away: None,
         placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
         policy: Policy::Fifo,
+        runtime: None,
         switches: None,
     };
     let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 1 });

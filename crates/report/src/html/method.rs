@@ -14,6 +14,7 @@ const PAGES: &[(&str, &str)] = pages![
     "baselines",
     "preemption",
     "user-level",
+    "runtimes",
     "counting-switches",
     "contamination",
     "statistics",

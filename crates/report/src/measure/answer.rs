@@ -102,6 +102,7 @@ fn means(mechanism: Mechanism) -> &'static str {
         Mechanism::Async => "of an async runtime",
         Mechanism::Preempt => "by preemption",
         Mechanism::Concurrent => "of tasks that run at once",
+        Mechanism::Runtime => "of a runtime",
         Mechanism::Synthetic => "that is made up",
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Condition {
 
 /// How the token is handed over, and between what.
 pub(super) const MECHANISM: [Condition; 2] = [
-    Condition { name: "mechanism", value: |c| c.mechanism.to_string(), phrase: |c| c.mechanism.to_string() },
+    Condition { name: "mechanism", value: Case::name, phrase: Case::name },
     Condition { name: "between", value: |c| c.between.to_string(), phrase: |c| c.between.to_string() },
 ];
 
@@ -94,7 +94,7 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
 
 /// A case in a few words, to speak of it outside of its table.
 pub(crate) fn label(case: &Case) -> String {
-    let mut words = vec![format!("{} {}", case.mechanism, case.between)];
+    let mut words = vec![format!("{} {}", case.name(), case.between)];
     if case.tasks != 2 {
         words.push(format!("{} tasks", case.tasks));
     }
@@ -116,7 +116,7 @@ pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     let walked: Vec<&Case> = others.iter().copied().filter(|other| !other.working_set.is_empty()).collect();
     let (run, _) = split(&RUN, others);
     let (walk, _) = split(&WALK, &walked);
-    let mut words = vec![format!("{} {}", case.mechanism, case.between)];
+    let mut words = vec![format!("{} {}", case.name(), case.between)];
     if !case.working_set.is_empty() {
         words.push(case.working_set.size_bytes.to_string());
         words.extend(walk.iter().map(|condition| (condition.phrase)(case)));

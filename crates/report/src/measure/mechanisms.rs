@@ -78,7 +78,7 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
 
 fn row(finding: &CaseFinding, varying: &[Condition], notes: &Numbering) -> Vec<Entry> {
     let case = &finding.case;
-    let name = Entry::new(starred(finding, &format!("  {}", case.mechanism)), tone(finding));
+    let name = Entry::new(starred(finding, &format!("  {}", case.name())), tone(finding));
     let mut row: Vec<Entry> = vec![name, case.between.to_string().into()];
     row.extend(varying.iter().map(|condition| Entry::from((condition.value)(case))));
     if has_numbers(finding) {

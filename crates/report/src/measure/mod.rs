@@ -8,6 +8,7 @@ mod curves;
 mod details;
 mod figures;
 pub(crate) mod json;
+mod ladder;
 mod lmbench;
 mod machine;
 mod matrix;
@@ -43,6 +44,8 @@ fn table(record: &MeasureRecord, findings: &Findings, style: Style) -> String {
     let mut page = Page::new(style);
     if style.is_detailed {
         add(&mut page, record, findings, &[])
+    } else if ladder::is_one(record) {
+        ladder::add(&mut page, record, findings)
     } else {
         screen::add(&mut page, record, findings)
     }
@@ -58,7 +61,10 @@ pub(crate) fn blocks(record: &MeasureRecord, findings: &Findings, points: &[Poin
 
 /// First the answer, then on which machine, then the numbers, then what to know about them.
 fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[Point]) {
-    answer::add(page, findings);
+    match ladder::is_one(record) {
+        true => ladder::add_answer(page, record, findings),
+        false => answer::add(page, findings),
+    }
     if page.has_figures() {
         page.prose(&screen::machine(&record.header, findings));
         curves::add_first_figure(page, record, findings);
@@ -66,6 +72,10 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     }
     machine::add(page, &record.header, findings);
     details::add_environment(page, record, findings);
+    if ladder::is_one(record) {
+        ladder::add_tables(page, findings);
+        ladder::add_runs(page, record);
+    }
     mechanisms::add(page, findings);
     working_sets::add(page, findings);
     reload::add(page, findings);

@@ -56,6 +56,16 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     parts.join(", ")
 }
 
+/// What to know, worst first.
+pub(super) fn notes(header: &Header, findings: &Findings) -> Vec<String> {
+    remarks::all(header, findings)
+}
+
+/// How fit the machine was.
+pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
+    remarks::fitness(findings, is_all)
+}
+
 fn known(fact: &Fact<String>, unknown: &str) -> String {
     fact.known().cloned().unwrap_or_else(|| unknown.to_owned())
 }

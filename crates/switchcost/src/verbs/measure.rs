@@ -3,6 +3,7 @@
 pub(super) mod cpus;
 mod prices;
 mod record_run;
+mod runtimes;
 mod selection;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use crate::output::Output;
 use crate::runs::{self, Place, core_sharing};
 use crate::signals::Interrupt;
 use record_run::RunToRecord;
+use runtimes::Chosen;
 
 pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     host::own_proc::check().map_err(Failure::ForeignProc)?;
@@ -57,14 +59,18 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     claims.named(&placement);
     let seed = arguments.seed.unwrap_or_else(super::seed_of_now);
     let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
-    let selection = selection::selection(arguments, preset, placement, granted_policy(arguments, &controls));
+    let runtimes = Chosen::by(arguments)?;
+    let policy = granted_policy(arguments, &controls);
+    let selection = selection::selection(arguments, preset, placement, policy, runtimes.selected());
     let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
     let place = Place::choose(arguments.record.as_deref(), runs::MEASURE)?;
     let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let redaction = arguments.redaction;
-    let run = RunToRecord { host, controls, plan, seed, now, counts_in_software: arguments.counters, redaction };
+    let counts_in_software = arguments.counters;
+    let runtimes = runtimes.prepared()?;
+    let run = RunToRecord { host, controls, plan, runtimes, seed, now, counts_in_software, redaction };
     run.measure(&place, interrupt, || claims.report())?;
     drop((noise, claims));
     Ok(place.path)
@@ -75,6 +81,9 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
     let is_applied = controls
         .iter()
         .any(|control| control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied);
+    if arguments.has_runtimes() {
+        return Policy::Other;
+    }
     if is_applied || !arguments.policy.is_real_time() { arguments.policy } else { Policy::Other }
 }
 

@@ -22,6 +22,7 @@ mod pages;
 mod report;
 mod reproduce;
 mod results;
+mod runtimes;
 mod services;
 mod system;
 mod trace;

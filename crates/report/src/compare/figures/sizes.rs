@@ -45,7 +45,7 @@ fn is_alike(a: &Case, b: &Case) -> bool {
 fn name(case: &Case) -> String {
     let tasks = if case.tasks == 2 { String::new() } else { format!(", {} tasks", case.tasks) };
     let place = if case.placement.is_one_cpu() { String::new() } else { format!(", {}", placement(case)) };
-    format!("{} {}{tasks}, {}{place}", case.mechanism, case.between, walk(&case.working_set))
+    format!("{} {}{tasks}, {}{place}", case.name(), case.between, walk(&case.working_set))
 }
 
 /// Cost over size on both sides.

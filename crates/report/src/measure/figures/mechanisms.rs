@@ -20,7 +20,7 @@ fn name(finding: &CaseFinding, usual: Policy) -> String {
     let policy = if case.policy == usual { String::new() } else { format!(", {}", scheduler(case.policy)) };
     let place = if case.placement.is_one_cpu() { String::new() } else { format!(", {}", conditions::placement(case)) };
     let tasks = if case.tasks == 2 { String::new() } else { format!(", {} tasks", case.tasks) };
-    format!("{} {}{tasks}{place}{policy}", case.mechanism, case.between)
+    format!("{} {}{tasks}{place}{policy}", case.name(), case.between)
 }
 
 /// What a switch costs by each mechanism, or a hand-off where no switch can be priced, over the published ranges.

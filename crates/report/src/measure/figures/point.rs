@@ -194,6 +194,7 @@ mod tests {
             away: None,
             placement: record::Placement { cpus: Vec::new(), relation: record::Relation::Unpinned },
             policy: record::Policy::Other,
+            runtime: None,
             switches: None,
         };
         CaseFinding {

@@ -44,7 +44,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         user.sort_by(|a, b| most(a).total_cmp(&most(b)));
         let one = |finding: &&CaseFinding| {
             let cost = cost(finding).map_or("not measured".to_owned(), |(cost, _)| cost);
-            format!("{} {cost}", starred(finding, &finding.case.mechanism.to_string()))
+            format!("{} {cost}", starred(finding, &finding.case.name()))
         };
         page.prose(&format!("in one thread: {}", user.iter().map(one).collect::<Vec<_>>().join(", ")));
     }
@@ -75,7 +75,7 @@ fn rows<'a>(findings: &[&'a CaseFinding]) -> Vec<Row<'a>> {
 
 fn name(finding: &CaseFinding, usual: &Usual) -> String {
     let case = &finding.case;
-    let mut name = case.mechanism.to_string();
+    let mut name = case.name();
     if case.policy != usual.policy {
         name += &format!(", {}", scheduler(case.policy));
     }

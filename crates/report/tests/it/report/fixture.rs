@@ -39,6 +39,7 @@ pub(crate) fn case(mechanism: Mechanism, between: Between) -> Case {
         away: None,
         placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
         policy: Policy::Fifo,
+        runtime: None,
         switches: None,
     }
 }

@@ -6,6 +6,7 @@ mod doctor;
 pub(crate) mod fixture;
 mod for_programs;
 mod html;
+mod ladder;
 pub(crate) mod recorded;
 mod screen;
 mod table;

@@ -65,6 +65,7 @@ fn header() -> Header {
             refused("priority", "sudo prlimit --rtprio=98 --pid $$"),
             Control { outcome: ControlOutcome::TurnedOff, ..applied("locked memory") },
         ],
+        runtimes: Vec::new(),
         plan: plan(),
     }
 }

@@ -12,6 +12,7 @@ use record::{
 use time::OffsetDateTime;
 use units::{CpuId, Nanos, TickRate};
 
+use super::runtimes::Runtimes;
 use crate::cli::Redaction;
 use crate::progress::Bar;
 use crate::redact;
@@ -26,6 +27,7 @@ pub(super) struct RunToRecord {
     pub(super) host: HostManifest,
     pub(super) controls: Vec<Control>,
     pub(super) plan: Plan,
+    pub(super) runtimes: Runtimes,
     pub(super) seed: u64,
     pub(super) now: OffsetDateTime,
     /// Whether batches for the kernel's own counters are worth their time, where the CPU has none.
@@ -48,6 +50,7 @@ impl RunToRecord {
         let start = monotonic();
         let counts_in_software = self.counts_in_software;
         let (core_clock, core_counter, core_proof) = self.core_clock(clock);
+        let runtimes = self.runtimes.launches.clone();
         let header = self.header(clock.facts(rate, reason), core_clock);
         let mut writer = MeasureWriter::create_for(place.readers, &place.path, header.clone())?;
         begun();
@@ -62,7 +65,7 @@ impl RunToRecord {
         let mut since_sync = monotonic();
         let reason = measure::measure(
             &header,
-            Instruments { clock, rate, locks_memory, core_counter, counters },
+            Instruments { clock, rate, locks_memory, core_counter, runtimes, counters },
             &mut ServantExecutor,
             &mut watcher,
             &mut |line| append(&mut writer, &line, &mut since_sync),
@@ -101,6 +104,7 @@ impl RunToRecord {
             clock,
             core_clock: Some(core_clock),
             controls: self.controls,
+            runtimes: self.runtimes.facts,
             plan: self.plan,
         }
     }

@@ -1,7 +1,7 @@
 //! From flags to a selection.
 
 use host::facts::{Root, cpus_by_quiet, relation};
-use measure::{PlacementChoice, Preset, Selection, Wishes};
+use measure::{PlacementChoice, Preset, RuntimeSelection, Selection, Wishes};
 use record::{HostManifest, Policy, Relation};
 use units::{CpuId, parse_cpu_list};
 
@@ -73,7 +73,7 @@ pub(super) fn wishes(arguments: &MeasureArguments, placement: &PlacementChoice) 
         PlacementChoice::Matrix(cpus) => Some(cpus.clone()),
         PlacementChoice::Unpinned => None,
     };
-    Wishes { cpus, policy: arguments.policy, is_real_time_off: arguments.no_rt }
+    Wishes { cpus, policy: arguments.policy, is_real_time_off: arguments.no_rt || arguments.has_runtimes() }
 }
 
 pub(super) fn preset(arguments: &MeasureArguments) -> Preset {
@@ -90,10 +90,13 @@ pub(super) fn selection(
     preset: Preset,
     placement: PlacementChoice,
     policy: Policy,
+    runtimes: Vec<RuntimeSelection>,
 ) -> Selection {
     Selection {
         preset,
         mechanisms: arguments.mechanism.clone(),
+        runtimes,
+        is_ladder: arguments.is_ladder,
         betweens: arguments.between.clone(),
         tasks: arguments.tasks.clone(),
         sizes: arguments.size.clone(),

@@ -68,6 +68,7 @@ fn in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit,
         away: None,
         placement: Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu },
         policy: Policy::Fifo,
+        runtime: None,
         switches: None,
     };
     let turns = Turns { case, arm, rounds: arguments.turns, seed: arguments.seed };

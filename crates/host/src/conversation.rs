@@ -1,0 +1,288 @@
+//! Programs of others that talk in lines over their standard streams. Nothing that they do is relied on: a line has a greatest length,
+//! an answer its time, the whole a limit of memory, and at the end all that they have started is killed.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, set_child_subreaper, waitpid};
+use units::{Bytes, Nanos};
+
+use crate::task;
+use crate::twin::other_children;
+
+/// A longer line is no answer.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// So much of the complaints is kept, the last of them.
+const COMPLAINTS: usize = 4 << 10;
+
+/// How often the wait for an answer looks at the program.
+const GLANCE: Nanos = Nanos::millis(50);
+
+/// Who was killed is gone within this, unless it hangs in the kernel.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why there was no line.
+#[derive(Debug)]
+pub enum Silence {
+    /// The program ended.
+    Ended(ExitStatus),
+    /// It closed its output and goes on.
+    Closed,
+    /// It said nothing in time.
+    Late(Nanos),
+    /// Its line has no end.
+    Endless,
+    /// It takes more memory than it may.
+    TooLarge(Bytes),
+    /// The kernel refused something.
+    Refused(io::Error),
+}
+
+impl From<io::Error> for Silence {
+    fn from(error: io::Error) -> Silence {
+        Silence::Refused(error)
+    }
+}
+
+/// A program that talks; killed with all that it has started when dropped.
+#[derive(Debug)]
+pub struct Conversation {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    errors: Option<ChildStderr>,
+    pending: Vec<u8>,
+    complaints: Vec<u8>,
+    most_memory: Bytes,
+}
+
+impl Conversation {
+    /// Starts a program in a process group of its own, tied to the calling thread. What it leaves behind becomes a child of this process.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start(mut command: Command, most_memory: Bytes) -> io::Result<Conversation> {
+        set_child_subreaper(Some(rustix::process::getpid()))?;
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        task::tie(&mut command);
+        let mut child = command.spawn()?;
+        let gone = || io::Error::other("a stream was taken before");
+        let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let errors = errors.ok_or_else(gone)?;
+        ioctl_fionbio(&errors, true)?;
+        let (pending, complaints) = (Vec::new(), Vec::new());
+        let output = output.ok_or_else(gone)?;
+        Ok(Conversation { child, input, output, errors: Some(errors), pending, complaints, most_memory })
+    }
+
+    /// The kernel's number of the process.
+    pub fn process(&self) -> i32 {
+        Pid::from_child(&self.child).as_raw_nonzero().get()
+    }
+
+    /// The numbers of its threads, the first one first.
+    pub fn threads(&self) -> Vec<i32> {
+        let folder = std::fs::read_dir(format!("/proc/{}/task", self.process()));
+        let names = folder.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let mut threads: Vec<i32> = names.collect();
+        threads.sort_unstable_by_key(|thread| (*thread != self.process(), *thread));
+        threads
+    }
+
+    /// Tells it a line. Short: a program that does not read fills the pipe after many, and is found late by its answer before.
+    ///
+    /// # Errors
+    /// Where it takes none.
+    pub fn say(&mut self, line: &[u8]) -> io::Result<()> {
+        let mut whole = line.to_vec();
+        whole.push(b'\n');
+        match &mut self.input {
+            Some(input) => input.write_all(&whole),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Waits for its next line.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn hear(&mut self, patience: Nanos) -> Result<Vec<u8>, Silence> {
+        let start = Instant::now();
+        loop {
+            if let Some(line) = self.whole_line() {
+                return Ok(line);
+            }
+            if self.pending.len() > LONGEST_LINE {
+                return Err(Silence::Endless);
+            }
+            if start.elapsed() > patience.as_duration() {
+                return Err(Silence::Late(patience));
+            }
+            self.wait()?;
+        }
+    }
+
+    /// What it said last on its standard error.
+    pub fn complaints(&mut self) -> String {
+        self.read_errors();
+        String::from_utf8_lossy(&self.complaints).into_owned()
+    }
+
+    fn whole_line(&mut self) -> Option<Vec<u8>> {
+        let end = self.pending.iter().position(|byte| *byte == b'\n')?;
+        let rest = self.pending.split_off(end + 1);
+        let mut line = std::mem::replace(&mut self.pending, rest);
+        line.pop();
+        Some(line)
+    }
+
+    /// For output, or for errors, or until it is time to look at the program.
+    fn wait(&mut self) -> Result<(), Silence> {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: GLANCE.0 as i64 };
+        let ready = {
+            let mut polled = vec![PollFd::new(&self.output, PollFlags::IN)];
+            polled.extend(self.errors.as_ref().map(|errors| PollFd::from_borrowed_fd(errors.as_fd(), PollFlags::IN)));
+            match poll(&mut polled, Some(&timeout)) {
+                Ok(0) => None,
+                Err(Errno::INTR) => return Ok(()),
+                Err(error) => return Err(io::Error::from(error).into()),
+                Ok(_) => Some([!polled[0].revents().is_empty(), polled.len() > 1 && !polled[1].revents().is_empty()]),
+            }
+        };
+        match ready {
+            None => self.look(),
+            Some([has_output, has_errors]) => {
+                if has_errors {
+                    self.read_errors();
+                }
+                if has_output { self.read_output() } else { Ok(()) }
+            }
+        }
+    }
+
+    fn read_output(&mut self) -> Result<(), Silence> {
+        let mut buffer = [0; 4096];
+        match self.output.read(&mut buffer)? {
+            0 => Err(self.ending()),
+            count => {
+                self.pending.extend_from_slice(&buffer[..count]);
+                Ok(())
+            }
+        }
+    }
+
+    fn read_errors(&mut self) {
+        let mut buffer = [0; 4096];
+        while let Some(errors) = &mut self.errors {
+            match errors.read(&mut buffer) {
+                Ok(0) => self.errors = None,
+                Ok(count) => {
+                    self.complaints.extend_from_slice(&buffer[..count]);
+                    let surplus = self.complaints.len().saturating_sub(COMPLAINTS);
+                    self.complaints.drain(..surplus);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Whether it is still there, although others may hold its output open, and how large it is.
+    fn look(&mut self) -> Result<(), Silence> {
+        if let Some(status) = self.child.try_wait()? {
+            return Err(Silence::Ended(status));
+        }
+        let resident = self.resident();
+        if resident > self.most_memory { Err(Silence::TooLarge(resident)) } else { Ok(()) }
+    }
+
+    fn resident(&self) -> Bytes {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process())).unwrap_or_default();
+        let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
+        Bytes::kib(kib.unwrap_or(0))
+    }
+
+    fn ending(&mut self) -> Silence {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(500) {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Silence::Ended(status),
+                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+                Err(error) => return error.into(),
+            }
+        }
+        Silence::Closed
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        // It has not been waited for, or its number is still that of its group: ours either way.
+        self.input = None;
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let _ = self.child.kill();
+        let start = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && start.elapsed() < GONE_WITHIN {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        end_orphans();
+    }
+}
+
+/// Kills what has left the group, generation by generation: whoever loses its parent becomes a child of this process. Not where other
+/// threads may have children of their own.
+fn end_orphans() {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    let start = Instant::now();
+    while threads == 1 && start.elapsed() < GONE_WITHIN {
+        let orphans = other_children(&[]).unwrap_or_default();
+        if orphans.is_empty() {
+            return;
+        }
+        for pid in orphans.into_iter().filter_map(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+            let _ = waitpid(Some(pid), rustix::process::WaitOptions::empty());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Conversation {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Conversation::start(command, Bytes::mib(64)).expect("a shell")
+    }
+
+    fn heard(script: &str) -> Result<String, Silence> {
+        shell(script).hear(Nanos::millis(300)).map(|line| String::from_utf8_lossy(&line).into_owned())
+    }
+
+    #[test]
+    fn lines_go_both_ways() {
+        let mut echo = shell("while read line; do echo \"<$line>\"; done");
+        for word in ["one", "two"] {
+            echo.say(word.as_bytes()).expect("it reads");
+            assert_eq!(echo.hear(Nanos::seconds(20)).expect("an answer"), format!("<{word}>").into_bytes());
+        }
+    }
+
+    #[test]
+    fn silence_has_its_reason() {
+        assert!(matches!(heard("exit 7"), Err(Silence::Ended(status)) if status.code() == Some(7)));
+        assert!(matches!(heard("kill -9 $$"), Err(Silence::Ended(_))));
+        assert!(matches!(heard("sleep 60"), Err(Silence::Late(_))));
+        assert!(matches!(heard("exec head -c 200000 /dev/zero"), Err(Silence::Endless | Silence::Ended(_))));
+        let mut noisy = shell("head -c 20000 /dev/zero >&2; echo the reason >&2; echo said");
+        assert_eq!(noisy.hear(Nanos::seconds(20)).expect("a line"), b"said");
+        assert!(noisy.complaints().ends_with("the reason\n"));
+    }
+}

@@ -1,0 +1,308 @@
+//! Tasks of a language's runtime: a program of that language hands a token round among its own tasks, asked for each batch over its
+//! standard streams. Here it is started, warmed up and asked; nothing that it says is relied on.
+//!
+//! ```text
+//!  we say     {"protocol":"switchcost.runtime/1","handoff":"channel","tasks":2,"cpus":1,"size_bytes":0,...}
+//!  it says    {"ready":"go1.24"}   or   {"refused":"why it cannot"}
+//!  we say     {"arm":"switch","walk":false,"warm_up":31,"rounds":500}
+//!  it says    {"ns":160123,"walk_ns":0,"handoffs":1000,"collections":0,"kernel_switches":2}
+//! ```
+
+use std::io;
+use std::process::Command;
+
+use host::clock::monotonic;
+use host::control::{PinGuard, pin};
+use host::conversation::{Conversation, Silence};
+use host::evidence::TaskId;
+use host::limits::ending;
+use record::{Arm, CountedHandoffs, KernelSwitches, RuntimeRun, WarmUp, printable};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos, TickRate};
+use workload::{Access, Pattern, Sharing};
+
+use crate::experiment::{Batch, Experiment, Split, Timed};
+use crate::protocol::{Launch, Order};
+
+/// What is spoken.
+const PROTOCOL: &str = "switchcost.runtime/1";
+
+/// A runtime is there within this: one that is compiled as it starts takes a few seconds.
+const READY_WITHIN: Nanos = if cfg!(test) { Nanos::seconds(2) } else { Nanos::seconds(30) };
+
+/// A batch takes a fraction of a millisecond, or a few walks.
+const ANSWER_WITHIN: Nanos = if cfg!(test) { Nanos::millis(500) } else { Nanos::seconds(10) };
+
+/// Windows of the warm-up that are told, at most.
+const MOST_WARM_UP: usize = 200;
+
+/// Rounds of the first window; the others are as long as batches.
+const FIRST_ROUNDS: u64 = 1;
+
+/// What a program is told first.
+#[derive(Debug, Serialize)]
+struct Start<'a> {
+    protocol: &'a str,
+    handoff: &'a str,
+    tasks: u32,
+    cpus: usize,
+    size_bytes: Bytes,
+    stride_bytes: Bytes,
+}
+
+#[derive(Debug, Deserialize)]
+struct Ready {
+    ready: Option<String>,
+    refused: Option<String>,
+}
+
+/// What it is asked.
+#[derive(Debug, Serialize)]
+struct Question {
+    arm: &'static str,
+    walk: bool,
+    warm_up: u64,
+    rounds: u64,
+}
+
+/// What it answers.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Window {
+    ns: u64,
+    #[serde(default)]
+    walk_ns: u64,
+    handoffs: u64,
+    switches: Option<u64>,
+    collections: Option<u64>,
+    /// The kernel's, of all its threads (getrusage), where it counts them.
+    kernel_switches: Option<u64>,
+}
+
+/// A runtime that was started.
+pub(crate) struct Runtimes {
+    name: String,
+    talk: Conversation,
+    rate: TickRate,
+    tasks: u64,
+    told: RuntimeRun,
+    _pin: Option<PinGuard>,
+}
+
+impl Runtimes {
+    /// Starts the program, waits until it is ready, and warms it up.
+    pub(crate) fn start(order: &Order) -> Result<Runtimes, String> {
+        let case = &order.case;
+        let of = case.runtime.as_ref().ok_or("found no runtime in a case of one, need its name")?;
+        let launch = order.runtime.as_ref().ok_or_else(|| format!("found no program for {}, need one", of.runtime))?;
+        let set = &case.working_set;
+        if set.pattern != Pattern::Strided || set.access != Access::Rmw || set.sharing != Sharing::Private {
+            return Err("found another walk of a runtime's tasks than its program has; need --pattern strided, --access rmw and --sharing private".to_owned());
+        }
+        let begun = monotonic();
+        let (talk, pin) = begin(launch, order).map_err(|error| {
+            format!("found no way to start {} ({error}), need a program that can be run: {}", of.runtime, shown(launch))
+        })?;
+        let mut runtime = Runtimes {
+            name: of.runtime.clone(),
+            talk,
+            rate: order.rate,
+            tasks: u64::from(case.tasks),
+            told: RuntimeRun::default(),
+            _pin: pin,
+        };
+        let start = Start {
+            protocol: PROTOCOL,
+            handoff: &of.handoff,
+            tasks: case.tasks,
+            cpus: case.placement.cpus.len(),
+            size_bytes: case.working_set.size_bytes,
+            stride_bytes: case.working_set.stride_bytes,
+        };
+        runtime.told.version = runtime.greet(&start)?;
+        same_version(&runtime.told.version, launch)?;
+        runtime.told.start_ns = monotonic().saturating_sub(begun);
+        runtime.warm_up(launch.warm_up_ns, order)?;
+        Ok(runtime)
+    }
+
+    fn greet(&mut self, start: &Start<'_>) -> Result<String, String> {
+        let answer: Ready = self.ask(start, READY_WITHIN)?;
+        match (answer.ready, answer.refused) {
+            (Some(version), None) => Ok(printable(&version)),
+            (_, Some(why)) => Err(format!("{} refused: {}", self.name, printable(&why))),
+            (None, None) => Err(self.complain("found neither ready nor refused in its first line")),
+        }
+    }
+
+    /// Both arms in turn, in windows as long as batches, until the time is over.
+    fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
+        let arms = match order.case.working_set.is_empty() {
+            true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
+            false => vec![Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal],
+        };
+        let mut rounds = vec![FIRST_ROUNDS; arms.len()];
+        let start = monotonic();
+        let mut windows = Vec::new();
+        loop {
+            for (arm, rounds) in arms.iter().zip(&mut rounds) {
+                let at_ns = monotonic().saturating_sub(start);
+                let window = self.window(Batch { arm: *arm, rounds: *rounds, warm_up: 0 })?;
+                if *arm == Arm::SwitchDirect {
+                    windows.push(WarmUp { at_ns, wall_ns: Nanos(window.ns), handoffs: window.handoffs });
+                }
+                *rounds = next_rounds(*rounds, window.ns, order.batch_ns);
+            }
+            if monotonic().saturating_sub(start) >= time {
+                self.told.warm_up = thinned(windows);
+                return Ok(());
+            }
+        }
+    }
+
+    fn window(&mut self, batch: Batch) -> Result<Window, String> {
+        let question = Question {
+            arm: if batch.arm.switches() { "switch" } else { "self" },
+            walk: batch.arm.walks(),
+            warm_up: batch.warm_up,
+            rounds: batch.rounds,
+        };
+        let window: Window = self.ask(&question, ANSWER_WITHIN)?;
+        let planned = batch.rounds.saturating_mul(self.tasks);
+        // Who is not asked in turn may have one turn more or less at either end.
+        if window.handoffs.abs_diff(planned) > self.tasks {
+            return Err(self.complain(&format!("found {} hand-offs, need {planned}", window.handoffs)));
+        }
+        if window.walk_ns > window.ns {
+            return Err(self.complain(&format!("found walks of {} ns in a window of {} ns", window.walk_ns, window.ns)));
+        }
+        if window.ns == 0 && !batch.arm.walks() {
+            return Err(self.complain("found a window of 0 ns, need a clock that advances"));
+        }
+        Ok(window)
+    }
+
+    fn ask<A: for<'a> Deserialize<'a>>(&mut self, question: &impl Serialize, patience: Nanos) -> Result<A, String> {
+        let line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
+        // Who has ended takes none: how it ended says more.
+        let said = self.talk.say(&line);
+        let answer = match (self.talk.hear(patience), said) {
+            (Ok(answer), _) => answer,
+            (Err(Silence::Refused(_)), Err(error)) => {
+                return Err(self.complain(&format!("found it not listening ({error})")));
+            }
+            (Err(silence), _) => {
+                let why = in_words(&silence);
+                return Err(self.complain(&why));
+            }
+        };
+        serde_json::from_slice(&answer).map_err(|error| {
+            let text: String = printable(&String::from_utf8_lossy(&answer)).chars().take(120).collect();
+            self.complain(&format!("found '{text}' in place of an answer ({error})"))
+        })
+    }
+
+    /// What was found, of whom, and the last lines of what it printed.
+    fn complain(&mut self, found: &str) -> String {
+        let complaints = self.talk.complaints();
+        let lines: Vec<&str> = complaints.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| printable(line));
+        let last = last.collect::<Vec<_>>().join(" | ");
+        let said = if last.is_empty() { String::new() } else { format!("; it printed: {last}") };
+        format!("{found}, need an answer of {} as {PROTOCOL} has it{said}", self.name)
+    }
+}
+
+/// A program that was compiled by one version and is run by another says another one.
+fn same_version(told: &str, launch: &Launch) -> Result<(), String> {
+    let has_number = told.contains(|letter: char| letter.is_ascii_digit());
+    if !has_number || launch.version.is_empty() || told.contains(&launch.version) {
+        return Ok(());
+    }
+    let (found, program) = (&launch.version, shown(launch));
+    Err(format!(
+        "found {told} in a program of version {found}, need one version of both; mend its installation, or remove {program}"
+    ))
+}
+
+/// Lines of what a program printed that are told.
+const LAST_LINES: usize = 4;
+
+fn in_words(silence: &Silence) -> String {
+    match silence {
+        Silence::Ended(status) => format!("found it ended early ({})", ending(*status)),
+        Silence::Closed => "found its output closed".to_owned(),
+        Silence::Late(patience) => format!("found no answer within {patience}"),
+        Silence::Endless => "found a line of more than 64 KiB".to_owned(),
+        Silence::TooLarge(size) => format!("found it taking {size} of memory, more than it may"),
+        Silence::Refused(error) => format!("found it not to be talked to ({error})"),
+    }
+}
+
+fn shown(launch: &Launch) -> String {
+    printable(&launch.command.join(" "))
+}
+
+/// The program may use all CPUs of the case; this process, which reads the core's clock beside its windows, keeps to the first.
+fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<PinGuard>)> {
+    let cpus = &order.case.placement.cpus;
+    let count = cpus.len().max(1).to_string();
+    let (program, arguments) = launch.command.split_first().ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(program);
+    command.args(arguments.iter().map(|argument| argument.replace("{cpus}", &count)));
+    command.envs(launch.environment.iter().map(|(name, value)| (name, value.replace("{cpus}", &count))));
+    let all = if cpus.is_empty() { None } else { Some(pin(cpus)?) };
+    let talk = Conversation::start(command, launch.most_memory)?;
+    drop(all);
+    let first = cpus.first().map(|first| pin(&[*first])).transpose()?;
+    Ok((talk, first))
+}
+
+/// As many as take about the length of a batch, at most four times as many as before.
+fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
+    let fitting = u128::from(rounds) * u128::from(batch.0) / u128::from(took_ns.max(1));
+    let fitting = u64::try_from(fitting).unwrap_or(u64::MAX);
+    fitting.clamp(1, rounds.saturating_mul(4))
+}
+
+/// The first half of them as they are, since most happens there; of the rest as many as are told, evenly.
+fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
+    let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
+    let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);
+    begin.iter().chain(rest.iter().step_by(step)).copied().collect()
+}
+
+impl Experiment for Runtimes {
+    fn tasks(&self) -> Vec<TaskId> {
+        let process = self.talk.process();
+        let threads = self.talk.threads().into_iter().map(|thread| TaskId::thread_of(process, thread));
+        std::iter::once(TaskId::own_thread()).chain(threads).collect()
+    }
+
+    fn run(&mut self, batch: Batch) -> io::Result<Timed> {
+        let window = self.window(batch).map_err(io::Error::other)?;
+        let count = &mut self.told.collections;
+        *count = window.collections.map(|more| count.unwrap_or(0).saturating_add(more));
+        let ticks = |ns: u64| self.rate.ticks(Nanos(ns));
+        let handoffs = ticks(window.ns.saturating_sub(window.walk_ns));
+        let all = batch.all_rounds().saturating_mul(self.tasks);
+        let switching = batch.arm.switches();
+        Ok(Timed {
+            handoffs: window.handoffs,
+            time: Split { handoffs, walks: ticks(window.walk_ns) },
+            switching_handoffs: if switching { all } else { 0 },
+            // This process waits for the program, and the program for this process.
+            control_switches: 2,
+            counted: window.kernel_switches.filter(|_| switching).map_or_else(CountedHandoffs::default, |voluntary| {
+                CountedHandoffs { handoffs: all, switches: KernelSwitches { voluntary, involuntary: 0 } }
+            }),
+            user_switches: if switching { window.switches.unwrap_or(all) } else { 0 },
+        })
+    }
+
+    fn told(&mut self) -> Option<RuntimeRun> {
+        Some(self.told.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests;

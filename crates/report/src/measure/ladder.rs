@@ -1,0 +1,197 @@
+//! The hand-offs of runtimes beside each other and beside the kernel's, on a logarithmic scale: those that name whom the control goes to,
+//! and those in which a scheduler chooses.
+
+mod answer;
+mod warm_up;
+
+use analysis::{CaseFinding, Findings, Verdict};
+use record::{Class, MeasureRecord};
+
+use super::conditions::placement;
+use super::row::{has_numbers, starred, tone};
+use super::screen;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{is_cost, number, plus_minus, with_bound};
+
+/// Steps of the scale for each tenfold, and tenfolds from 1 ns on.
+const STEPS: usize = 6;
+const TENFOLDS: usize = 4;
+
+/// Notes, at most.
+const MOST_NOTES: usize = 4;
+
+/// Lines of a screen.
+const MOST_LINES: usize = 56;
+
+/// Whether a record is of runtimes.
+pub(super) fn is_one(record: &MeasureRecord) -> bool {
+    record.header.plan.cases.iter().any(|case| case.runtime.is_some())
+}
+
+/// One screen.
+pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    add_answer(page, record, findings);
+    page.gap();
+    page.prose(&screen::machine(&record.header, findings));
+    add_tables(page, findings);
+    let notes = screen::notes(&record.header, findings);
+    page.gap();
+    page.prose(&screen::fitness(findings, notes.is_empty()));
+    page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
+}
+
+pub(super) fn add_answer(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
+    page.paragraph(&answer::in_words(record, findings));
+}
+
+/// The ladder in its two classes, what data cost, and what was not measured.
+pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
+    for (class, title, rest) in [
+        (Class::HandOff, "Hand-off", "one is woken, and a scheduler chooses"),
+        (Class::Swap, "Swap", "the control goes to one that is named"),
+    ] {
+        let found: Vec<&CaseFinding> = measured(findings).filter(|found| found.case.working_set.is_empty()).collect();
+        let rows = sorted(found.into_iter().filter(|found| self::class(found) == class).collect());
+        if !rows.is_empty() {
+            page.heading(title, rest);
+            page.grid(&grid(&rows, findings));
+        }
+    }
+    add_data(page, findings);
+    for (why, names) in missing(findings) {
+        page.item(&format!("{} not measured: {why}", names.join(", ")));
+    }
+}
+
+/// Why hand-offs of runtimes were not measured, each with those that it is true of.
+fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
+    let mut missing: Vec<(&str, Vec<String>)> = Vec::new();
+    for found in findings.results.iter().filter(|found| found.case.runtime.is_some()) {
+        let Verdict::NotMeasured { why } = &found.verdict else { continue };
+        let (name, place) = (name(found), missing.iter().position(|(known, _)| known == why));
+        match place {
+            None => missing.push((why, vec![name])),
+            Some(place) if missing[place].1.contains(&name) => {}
+            Some(place) => missing[place].1.push(name),
+        }
+    }
+    missing
+}
+
+/// What the runtimes told of themselves.
+pub(super) fn add_runs(page: &mut Page, record: &MeasureRecord) {
+    warm_up::add(page, record);
+}
+
+fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {
+    findings.results.iter().filter(|found| has_numbers(found) && found.of_a_handoff().is_some())
+}
+
+/// The kernel's switches are hand-offs, but for a bare fiber's.
+fn class(found: &CaseFinding) -> Class {
+    match (&found.case.runtime, found.case.mechanism) {
+        (Some(of), _) => of.class,
+        (None, record::Mechanism::Fiber | record::Mechanism::Ucontext) => Class::Swap,
+        (None, _) => Class::HandOff,
+    }
+}
+
+fn sorted(mut found: Vec<&CaseFinding>) -> Vec<&CaseFinding> {
+    let cost = |found: &CaseFinding| found.handoff_ns.as_ref().map_or(f64::INFINITY, |cost| cost.estimate.max(0.0));
+    found.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    found
+}
+
+fn name(found: &CaseFinding) -> String {
+    let case = &found.case;
+    let kernel = if case.runtime.is_none() { format!(", {}", case.between) } else { String::new() };
+    let tasks = if case.tasks == 2 { String::new() } else { format!(", {} tasks", case.tasks) };
+    let place = if case.placement.is_one_cpu() { String::new() } else { format!(", {}", placement(case)) };
+    format!("{}{kernel}{tasks}{place}", case.name())
+}
+
+fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
+    let mut grid = Grid::new(1);
+    grid.column("", Side::Left);
+    for name in ["a hand-off", "+-", "core cycles", "kernel switches"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column(scale(), Side::Left);
+    let hertz = findings.core.and_then(|core| core.hertz);
+    for found in rows {
+        let Some(cost) = &found.handoff_ns else { continue };
+        let cycles = hertz.filter(|_| is_cost(cost)).map(|hertz| number(cost.estimate * hertz / 1e9));
+        let cells = [
+            starred(found, &name(found)),
+            with_bound(cost),
+            plus_minus(cost),
+            cycles.unwrap_or_default(),
+            kernel_switches(found),
+            rung(cost.estimate),
+        ];
+        grid.row(cells.into_iter().map(|cell| Entry::new(cell, tone(found))).collect());
+    }
+    grid
+}
+
+/// Of a user-level mechanism of our own what is counted are its own switches: the kernel makes none.
+fn kernel_switches(found: &CaseFinding) -> String {
+    let counts_kernel = found.case.runtime.is_some() || found.case.between != record::Between::User;
+    found.switches_per_handoff.filter(|_| counts_kernel).map(|count| format!("{:.2}", count.abs())).unwrap_or_default()
+}
+
+/// `1 ns  10    100   1 us  10`.
+fn scale() -> String {
+    let marks = ["1 ns", "10", "100", "1 us", "10 us"].map(|mark| format!("{mark:<STEPS$}"));
+    // A header is broken at spaces.
+    marks.concat().trim_end().replace(' ', "\u{a0}")
+}
+
+/// Its place on the scale.
+fn rung(ns: f64) -> String {
+    let place = (ns.max(1.0).log10() * STEPS as f64).round() as usize;
+    let place = place.min(TENFOLDS * STEPS);
+    (0..=TENFOLDS * STEPS)
+        .map(|step| {
+            if step == place {
+                '█'
+            } else if step % STEPS == 0 {
+                '│'
+            } else {
+                '·'
+            }
+        })
+        .collect()
+}
+
+/// What a hand-off costs when each task walks an array, and of it the reload of the array and the rest.
+fn add_data(page: &mut Page, findings: &Findings) {
+    let rows: Vec<&CaseFinding> = measured(findings).filter(|found| !found.case.working_set.is_empty()).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let mut grid = Grid::new(2);
+    grid.column("", Side::Left);
+    for name in ["data each", "a hand-off", "+-", "more than without", "of it the data", "the rest"] {
+        grid.column(name, Side::Right);
+    }
+    for found in rows {
+        let scaled = found.switches_per_handoff.filter(|_| found.case.runtime.is_none()).unwrap_or(1.0);
+        let part = |part: &Option<analysis::Estimate>| part.as_ref().map(|part| with_bound(&part.scaled(scaled)));
+        let whole = found.of_a_handoff();
+        let cells = [
+            starred(found, &name(found)),
+            found.case.working_set.size_bytes.to_string(),
+            whole.as_ref().map(with_bound).unwrap_or_default(),
+            whole.as_ref().map(plus_minus).unwrap_or_default(),
+            part(&found.indirect_ns).unwrap_or_default(),
+            part(&found.indirect_reload_ns).unwrap_or_default(),
+            part(&found.indirect_kernel_ns).unwrap_or_default(),
+        ];
+        grid.row(cells.into_iter().map(|cell| Entry::new(cell, tone(found))).collect());
+    }
+    page.heading("With data", "each task walks an array of its own between two hand-offs");
+    page.grid(&grid);
+}

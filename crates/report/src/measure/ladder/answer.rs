@@ -1,0 +1,106 @@
+use analysis::{CaseFinding, Estimate, Findings};
+use record::{Between, Class, MeasureRecord, Mechanism};
+use units::Bytes;
+
+use super::{class, measured};
+use crate::plain::plain;
+use crate::quantity::{centre, interval, is_cost, number, with_interval};
+
+/// `A goroutine hand-off over a channel costs 101 ns (95 to 107), one between threads of the kernel over a futex 1.68 us (1.61 to 1.75):
+/// 17 times as much. With 256 KiB of data each it is 3 times.`
+pub(super) fn in_words(record: &MeasureRecord, findings: &Findings) -> String {
+    let of_runtime = |found: &&CaseFinding| found.case.runtime.is_some() && found.case.working_set.is_empty();
+    let first = measured(findings).filter(of_runtime).find(|found| class(found) == Class::HandOff);
+    let Some(found) = first.or_else(|| measured(findings).find(of_runtime)) else { return nothing(findings) };
+    let Some(cost) = &found.handoff_ns else { return nothing(findings) };
+    let what = what(record, found);
+    if !is_cost(cost) {
+        return format!("What {what} costs is {}.", with_interval(cost));
+    }
+    let mut text = format!("{} costs {} ({})", capital(&what), centre(cost), interval(cost));
+    let Some((kernel, threads)) = thread(findings, found, Bytes(0)) else { return text + "." };
+    text += &format!(", one between threads of the kernel {} {}", over(kernel), with_interval(&threads));
+    text += &format!(": {}.", times(&threads, cost));
+    text + &with_data(findings, found)
+}
+
+fn what(record: &MeasureRecord, found: &CaseFinding) -> String {
+    let of = found.case.runtime.as_ref();
+    let facts = record.header.runtimes.iter().find(|facts| of.is_some_and(|of| of.runtime == facts.name));
+    let words =
+        facts.and_then(|facts| facts.handoffs.iter().find(|handoff| of.is_some_and(|of| of.handoff == handoff.name)));
+    let words = words.map_or_else(|| found.case.name(), |handoff| handoff.words.clone());
+    let article = if words.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    format!("{article} {}", plain(&words))
+}
+
+fn capital(text: &str) -> String {
+    text.replacen('a', "A", 1)
+}
+
+/// The hand-off between threads of the kernel under the same conditions.
+fn thread<'a>(findings: &'a Findings, beside: &CaseFinding, size: Bytes) -> Option<(&'a CaseFinding, Estimate)> {
+    let is_alike = |found: &&CaseFinding| {
+        let case = &found.case;
+        case.runtime.is_none()
+            && case.between == Between::Thread
+            && case.working_set.size_bytes == size
+            && (case.tasks, &case.placement) == (beside.case.tasks, &beside.case.placement)
+    };
+    let found = measured(findings).find(is_alike)?;
+    let cost = if size == Bytes(0) { found.handoff_ns.clone() } else { found.of_a_handoff() };
+    Some((found, cost.filter(is_cost)?))
+}
+
+fn over(found: &CaseFinding) -> String {
+    match found.case.mechanism {
+        Mechanism::Futex => "over a futex".to_owned(),
+        other => format!("by {other}"),
+    }
+}
+
+fn times(one: &Estimate, other: &Estimate) -> String {
+    let ratio = one.estimate / other.estimate;
+    match ratio {
+        ratio if ratio >= 1.05 => format!("{} times as much", rounded(ratio)),
+        ratio if ratio <= 0.95 => format!("{} times less", rounded(1.0 / ratio)),
+        _ => "as much".to_owned(),
+    }
+}
+
+fn rounded(ratio: f64) -> String {
+    if ratio >= 10.0 {
+        format!("{ratio:.0}")
+    } else {
+        number((ratio * 10.0).round() / 10.0).trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+/// The same with the array of the largest size that both have.
+fn with_data(findings: &Findings, found: &CaseFinding) -> String {
+    let alike = measured(findings).filter(|other| {
+        other.case.runtime == found.case.runtime
+            && other.case.tasks == found.case.tasks
+            && !other.case.working_set.is_empty()
+    });
+    let pairs = alike.filter_map(|other| {
+        let size = other.case.working_set.size_bytes;
+        Some((size, other.of_a_handoff().filter(is_cost)?, thread(findings, other, size)?.1))
+    });
+    let Some((size, own, threads)) = pairs.max_by_key(|(size, ..)| *size) else { return String::new() };
+    format!(
+        " With {size} of data each they cost {} and {}: {}.",
+        with_interval(&own),
+        with_interval(&threads),
+        times(&threads, &own)
+    )
+}
+
+fn nothing(findings: &Findings) -> String {
+    let why =
+        findings.results.iter().filter(|found| found.case.runtime.is_some()).find_map(|found| match &found.verdict {
+            analysis::Verdict::NotMeasured { why } => Some(format!(" {}: {why}", found.case.name())),
+            _ => None,
+        });
+    format!("No runtime was measured.{}", why.unwrap_or_default())
+}

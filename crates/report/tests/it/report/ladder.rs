@@ -1,0 +1,120 @@
+//! Runtimes beside the kernel's threads.
+
+use analysis::{CaseFinding, Findings};
+use record::{
+    Between, Case, Class, HandoffFacts, MeasureRecord, Mechanism, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp,
+};
+use switchcost_report::{Format, Style, measure};
+use units::{Bytes, Nanos};
+
+use super::fixture::{about, bare, case, estimate, findings, measured, not_measured, walked};
+use super::recorded::record;
+
+fn of(runtime: &str, handoff: &str, class: Class, between: Between) -> Case {
+    let runtime = RuntimeCase { runtime: runtime.to_owned(), handoff: handoff.to_owned(), class };
+    Case { runtime: Some(runtime), ..case(Mechanism::Runtime, between) }
+}
+
+/// A runtime has no switches of its own to be priced.
+fn found(case: Case, ns: f64, kernel: f64) -> CaseFinding {
+    CaseFinding { handoff_ns: Some(about(ns)), switches_per_handoff: Some(kernel), ..bare(case) }
+}
+
+fn with_data(mut case: Case, ns: f64) -> CaseFinding {
+    case.working_set.size_bytes = Bytes::kib(256);
+    CaseFinding { total_ns: Some(about(ns)), ..walked(case, 100.0, about(ns - 100.0)) }
+}
+
+fn ladder() -> (MeasureRecord, Findings) {
+    use Between::{Thread, User};
+    let channel = of("go", "channel", Class::HandOff, User);
+    let results = vec![
+        measured(case(Mechanism::Fiber, User), 1.7),
+        measured(case(Mechanism::Futex, Thread), 1_700.0),
+        with_data(case(Mechanism::Futex, Thread), 2_100.0),
+        found(channel.clone(), 100.0, 0.0),
+        with_data(channel.clone(), 700.0),
+        found(of("python", "threads", Class::HandOff, Thread), 6_000.0, 1.4),
+        CaseFinding {
+            handoff_ns: Some(estimate(-1.0, 0.5, 2.0)),
+            ..found(of("cpp", "coroutine", Class::Swap, User), 1.0, 0.0)
+        },
+        not_measured(of("ocaml", "effect", Class::Swap, User), "found no ocaml, need OCaml 5: opam install \u{1b}[2J"),
+    ];
+    let mut record = record();
+    record.header.plan.cases = results.iter().map(|found| found.case.clone()).collect();
+    let words = "goroutine hand-off over a channel".to_owned();
+    let handoffs = vec![HandoffFacts { name: "channel".to_owned(), words, baseline: String::new() }];
+    let (name, version) = ("go".to_owned(), "1.26".to_owned());
+    record.header.runtimes = vec![RuntimeFacts { name, version, program: "/usr/bin/go".to_owned(), handoffs }];
+    let windows = (0..100).map(|at| WarmUp {
+        at_ns: Nanos::millis(at),
+        wall_ns: Nanos(if at < 20 { 900_000 } else { 100_000 }),
+        handoffs: 1_000,
+    });
+    record.runtime_runs = vec![RuntimeRun {
+        case: 3,
+        repetition: 0,
+        version: "go1.26".to_owned(),
+        start_ns: Nanos::millis(12),
+        warm_up: windows.collect(),
+        collections: Some(3),
+    }];
+    (record, findings(results))
+}
+
+fn text(is_detailed: bool) -> String {
+    let (record, findings) = ladder();
+    let style = Style { is_detailed, ..Style::default() };
+    measure::render(&record, &findings, Format::Table, style).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_goroutine_is_told_beside_a_thread_and_with_data() {
+    let text = text(false);
+    assert!(
+        text.starts_with(
+            "A goroutine hand-off over a channel costs 100.0 ns (99.5 to 100.5), one between threads of the kernel over a futex 1.70 us \
+             (1.69 to 1.71): 17 times as much. With 256 KiB of data each they cost 700 ns (696 to 703) and 2.10 us (2.09 to 2.11): 3 \
+             times as much."
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_two_classes_are_never_in_one_table_and_each_is_in_the_order_of_its_cost() {
+    let text = text(false);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in {text}"));
+    let order = [
+        "Hand-off: one is woken",
+        "go/channel",
+        "futex, thread",
+        "python/threads",
+        "Swap: the control",
+        "cpp/coroutine",
+        "fiber, user",
+    ];
+    assert!(order.map(at).is_sorted(), "{text}");
+    assert!(text.contains("python/threads 6.00 us 0.5 %") && text.contains("1.40 │·····│·····│·····│····█│"), "{text}");
+    assert!(text.contains("cpp/coroutine < 2.00 ns"), "{text}");
+    assert!(text.contains("ocaml/effect not measured: found no ocaml, need OCaml 5: opam install [2J"), "{text}");
+}
+
+#[test]
+fn what_is_behind_one_screen_has_the_warm_up_and_the_collections() {
+    let text = text(true);
+    assert!(text.contains("go/channel go1.26 12.0 ms 900 ns 100 ns 9.00 ms 3"), "{text}");
+}
+
+#[test]
+fn programs_find_which_runtime_it_is() {
+    let (record, findings) = ladder();
+    let json = measure::render(&record, &findings, Format::Json, Style::default());
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let result = &json["results"][3];
+    assert_eq!((result["runtime"].as_str(), result["runtime_handoff"].as_str()), (Some("go"), Some("channel")));
+    assert_eq!(json["results"][0]["runtime"], serde_json::Value::Null);
+    let csv = measure::render(&record, &findings, Format::Csv, Style::default());
+    assert!(csv.lines().nth(4).is_some_and(|row| row.contains(",go,channel,")), "{csv}");
+}

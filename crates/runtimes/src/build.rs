@@ -1,0 +1,195 @@
+//! The program of a runtime, compiled where it has to be, in a folder that is kept from run to run.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use record::printable;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::find::{Found, find};
+use crate::row::Sources;
+use crate::{Missing, Row};
+
+/// Lines of a compiler that are told.
+const LAST_LINES: usize = 4;
+
+/// A runtime that is ready to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// What it says of its version; empty of a program that is given as a command.
+    pub version: String,
+    /// The program that was found.
+    pub program: String,
+    /// What starts it.
+    pub command: Vec<String>,
+}
+
+/// Finds a runtime, and compiles its program below `cache` unless this was done before: a folder for each source and version.
+///
+/// # Errors
+/// Where the runtime is missing or too old, or its compiler fails.
+pub fn prepare(row: &Row, cache: &Path) -> Result<Prepared, Missing> {
+    if row.sources == Sources::None {
+        let program = row.start.first().cloned().unwrap_or_default();
+        return Ok(Prepared { version: String::new(), program, command: row.start.clone() });
+    }
+    let found = find(row)?;
+    let files = texts(row)?;
+    let folder = cache.join(format!("{}-{:016x}", row.name, digest(row, &found, &files)));
+    if !folder.is_dir() {
+        build(row, &found, &files, &folder)?;
+    }
+    let filled = |word: &String| filled(word, &found.program, Some(&folder));
+    Ok(Prepared {
+        version: found.version.clone(),
+        program: found.program.display().to_string(),
+        command: row.start.iter().map(filled).collect(),
+    })
+}
+
+/// Names and texts of the sources.
+fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
+    let read = |folder: &Path, name: &String| {
+        let text = fs::read_to_string(folder.join(name));
+        let text =
+            text.map_err(|error| Missing(format!("found {name} of {} not to be read ({error}), need it", row.title)))?;
+        Ok((name.clone(), text))
+    };
+    match &row.sources {
+        Sources::None => Ok(Vec::new()),
+        Sources::Shipped(files) => {
+            Ok(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect())
+        }
+        Sources::Folder(folder) => row.files.iter().map(|name| read(folder, name)).collect(),
+    }
+}
+
+/// Of all that what is compiled depends on.
+fn digest(row: &Row, found: &Found, files: &[(String, String)]) -> u64 {
+    xxh3_64(format!("{found:?}{files:?}{:?}{:?}", row.build, row.build_environment).as_bytes())
+}
+
+/// Under another name until it is whole.
+fn build(row: &Row, found: &Found, files: &[(String, String)], folder: &Path) -> Result<(), Missing> {
+    let refused = |error: io::Error| {
+        Missing(format!(
+            "found no room for what is compiled for {} at {} ({error}), need some",
+            row.title,
+            folder.display()
+        ))
+    };
+    let cache = folder.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(cache).map_err(refused)?;
+    let draft = tempfile::Builder::new().prefix("draft-").tempdir_in(cache).map_err(refused)?;
+    files.iter().try_for_each(|(name, text)| fs::write(draft.path().join(name), text)).map_err(refused)?;
+    compile(row, found, draft.path())?;
+    match fs::rename(draft.path(), folder) {
+        Ok(()) => {
+            let _ = draft.keep();
+            Ok(())
+        }
+        // Another run was as soon.
+        Err(_) if folder.is_dir() => Ok(()),
+        Err(error) => Err(refused(error)),
+    }
+}
+
+/// By the first command that succeeds.
+fn compile(row: &Row, found: &Found, folder: &Path) -> Result<(), Missing> {
+    let mut failure = None;
+    for words in &row.build {
+        let words: Vec<String> = words.iter().map(|word| filled(word, &found.program, Some(folder))).collect();
+        match run(row, &words, folder) {
+            Ok(()) => return Ok(()),
+            Err(why) => failure = Some(format!("found {} failing{why}", words[0])),
+        }
+    }
+    match failure {
+        None => Ok(()),
+        Some(why) => Err(Missing(format!(
+            "{}, need it to compile what is measured of {}: {}",
+            printable(&why),
+            row.title,
+            row.install
+        ))),
+    }
+}
+
+/// Why it failed, with the last lines that it printed.
+fn run(row: &Row, words: &[String], folder: &Path) -> Result<(), String> {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).current_dir(folder).envs(&row.build_environment).stdin(Stdio::null());
+    let output = command.output().map_err(|error| format!(" ({error})"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
+    Err(format!(" ({}; it printed: {last})", output.status))
+}
+
+/// An argument with what stands for the program and the folders.
+pub(crate) fn filled(word: &str, program: &Path, folder: Option<&Path>) -> String {
+    let beside = program.parent().unwrap_or(Path::new(""));
+    let real: PathBuf = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+    let real = real.parent().unwrap_or(beside);
+    let folder = folder.unwrap_or(Path::new("")).display().to_string();
+    word.replace("{program}", &program.display().to_string())
+        .replace("{folder}", &real.display().to_string())
+        .replace("{source}", &folder)
+        .replace("{out}", &folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A runtime that every machine has.
+    fn shell(folder: &Path, build: &str) -> Row {
+        fs::write(folder.join("program.sh"), "true\n").expect("room");
+        let text = include_str!("../runtimes/go/runtime.toml");
+        let row = Row::parse(text).expect("a row").at("/bin/sh");
+        Row {
+            name: "shell".to_owned(),
+            title: "Shell".to_owned(),
+            version: vec!["{program}".to_owned(), "-c".to_owned(), "echo 1.0".to_owned()],
+            least: "1".to_owned(),
+            files: vec!["program.sh".to_owned()],
+            build: vec![vec!["{program}".to_owned(), "-c".to_owned(), build.to_owned()]],
+            start: vec!["{out}/compiled".to_owned()],
+            sources: Sources::Folder(folder.to_owned()),
+            ..row
+        }
+    }
+
+    #[test]
+    fn it_is_compiled_once_for_each_source() {
+        let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let count = folder.path().join("count");
+        let row = shell(folder.path(), &format!("echo x >> {}; cp program.sh compiled", count.display()));
+        let prepared = prepare(&row, cache.path()).expect("a shell");
+        assert!(Path::new(&prepared.command[0]).is_file());
+        assert_eq!(prepare(&row, cache.path()).expect("a shell"), prepared);
+        fs::write(folder.path().join("program.sh"), "false\n").expect("room");
+        assert_ne!(prepare(&row, cache.path()).expect("a shell").command, prepared.command);
+        assert_eq!(fs::read_to_string(count).expect("two times").lines().count(), 2);
+    }
+
+    #[test]
+    fn a_compiler_that_fails_is_told_with_its_last_lines_and_leaves_nothing() {
+        let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let row = shell(folder.path(), "seq 9; echo '\u{1b}no such type' >&2; exit 3");
+        let told = prepare(&row, cache.path()).expect_err("it fails").to_string();
+        assert!(
+            told.starts_with(
+                "found /bin/sh failing (exit status: 3; it printed: 7 | 8 | 9 | \\u{1b}no such type), need it to"
+            ),
+            "{told}"
+        );
+        assert_eq!(fs::read_dir(cache.path()).expect("a folder").count(), 0);
+    }
+}

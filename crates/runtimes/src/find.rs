@@ -1,0 +1,127 @@
+//! Whether a runtime is here, and new enough.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use record::printable;
+
+use crate::{Missing, Row};
+
+/// A program that was found, and the version that it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) program: PathBuf,
+    pub(crate) version: String,
+}
+
+/// The first program that is new enough.
+pub(crate) fn find(row: &Row) -> Result<Found, Missing> {
+    let mut too_old = None;
+    let mut broken = None;
+    for program in row.find.iter().flat_map(|pattern| candidates(pattern)) {
+        match version(row, &program) {
+            Ok(version) if is_at_least(&version, &row.least) => return Ok(Found { program, version }),
+            Ok(version) => too_old = too_old.or(Some(format!("{} {version} at {}", row.title, program.display()))),
+            Err(why) => broken = broken.or(Some(format!("{} saying no version ({why})", program.display()))),
+        }
+    }
+    let found = too_old.or(broken).unwrap_or_else(|| format!("no {}", row.find.join(" or ")));
+    let (title, least) = (&row.title, &row.least);
+    Err(Missing(format!("found {}, need {title} {least} or newer: {}", printable(&found), row.install)))
+}
+
+/// Those on the PATH of this name, or the files of this path; of several the last by name first, which is the newest as a rule.
+fn candidates(pattern: &str) -> Vec<PathBuf> {
+    if !pattern.contains('/') {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let files = std::env::split_paths(&path).map(|folder| folder.join(pattern));
+        return files.filter(|file| is_program(file)).take(1).collect();
+    }
+    let mut found = vec![PathBuf::from("/")];
+    for part in Path::new(pattern).components().skip(1) {
+        let part = part.as_os_str().to_string_lossy();
+        found = match part.split_once('*') {
+            None => found.into_iter().map(|folder| folder.join(part.as_ref())).collect(),
+            Some((begin, end)) => found.iter().flat_map(|folder| matching(folder, begin, end)).collect(),
+        };
+    }
+    found.into_iter().filter(|file| is_program(file)).collect()
+}
+
+fn matching(folder: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
+    let names =
+        std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(begin) && name.ends_with(end)).collect();
+    names.sort_unstable_by_key(|name| std::cmp::Reverse(numbers(name)));
+    names.into_iter().map(|name| folder.join(name)).collect()
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+}
+
+/// The first number with a point in what the program says of its version, on either stream.
+fn version(row: &Row, program: &Path) -> Result<String, String> {
+    let words: Vec<String> = row.version.iter().map(|word| crate::build::filled(word, program, None)).collect();
+    let (first, rest) = words.split_first().ok_or("no command asks for it")?;
+    let output = Command::new(first).args(rest).stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    let said = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&said);
+    let words =
+        || text.split(|letter: char| !(letter.is_ascii_digit() || letter == '.')).map(|word| word.trim_matches('.'));
+    let found = words().find(|word| word.contains('.')).or_else(|| words().find(|word| !word.is_empty()));
+    found.map(str::to_owned).ok_or_else(|| text.lines().next().unwrap_or("nothing").chars().take(80).collect())
+}
+
+/// The numbers of a version, to be compared one by one.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split(|letter: char| !letter.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+}
+
+fn is_at_least(version: &str, least: &str) -> bool {
+    numbers(version) >= numbers(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_number_by_number() {
+        for (version, least, is_enough) in [
+            ("1.26.8", "1.18", true),
+            ("1.9", "1.18", false),
+            ("21", "21", true),
+            ("17.0.15", "21", false),
+            ("25.0.1", "21", true),
+        ] {
+            assert_eq!(is_at_least(version, least), is_enough, "{version} {least}");
+        }
+    }
+
+    fn row(folder: &Path, script: &str) -> Row {
+        use std::os::unix::fs::PermissionsExt;
+        let program = folder.join("lang-2.10");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("room");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("ours");
+        let row = crate::shipped().into_iter().find(|row| row.name == "go").expect("shipped");
+        Row { title: "Lang".to_owned(), least: "2.9".to_owned(), ..row.at(&format!("{}/lang-*", folder.display())) }
+    }
+
+    #[test]
+    fn a_runtime_that_is_missing_too_old_or_mute_is_told_by_name_with_what_installs_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let told = |script: &str| find(&row(folder.path(), script)).map_err(|missing| missing.to_string());
+        assert_eq!(told("echo Lang 2.10.3 >&2").map(|found| found.version), Ok("2.10.3".to_owned()));
+        let old = told("echo lang version 2.8").expect_err("too old");
+        assert!(
+            old.starts_with("found Lang 2.8 at /")
+                && old.ends_with("need Lang 2.9 or newer: sudo apt install golang-go"),
+            "{old}"
+        );
+        assert!(told("echo none; exit 3").expect_err("mute").contains("lang-2.10 saying no version (none)"));
+        let none = find(&row(folder.path(), "").at("no-such-language")).expect_err("none").to_string();
+        assert!(none.starts_with("found no no-such-language, need Lang 2.9 or newer: "), "{none}");
+    }
+}

@@ -1,0 +1,59 @@
+//! The runtimes that come with the program.
+
+use crate::row::{Row, Sources};
+
+/// A folder of `runtimes/`: its row, and its sources by name.
+struct Folder {
+    row: &'static str,
+    files: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! folders {
+    ($($name:literal: $($file:literal),+;)+) => {
+        &[$(Folder {
+            row: include_str!(concat!("../runtimes/", $name, "/runtime.toml")),
+            files: &[$(($file, include_str!(concat!("../runtimes/", $name, "/", $file)))),+],
+        }),+]
+    };
+}
+
+const FOLDERS: &[Folder] = folders! {
+    "go": "handoffs.go";
+    "java": "Handoffs.java";
+    "python": "handoffs.py";
+    "node": "handoffs.js";
+    "tokio": "package.toml", "handoffs.rs";
+    "cpp": "handoffs.cpp";
+};
+
+/// All of them.
+///
+/// # Panics
+/// Where one is no row, which a test sees.
+pub fn shipped() -> Vec<Row> {
+    let row = |folder: &Folder| {
+        let row = Row::parse(folder.row).unwrap_or_else(|why| panic!("{why} in {}", folder.row));
+        Row { sources: Sources::Shipped(folder.files), ..row }
+    };
+    FOLDERS.iter().map(row).collect()
+}
+
+/// Their names.
+pub fn names() -> Vec<String> {
+    shipped().into_iter().map(|row| row.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_has_its_sources_and_one_hand_off_that_speaks_for_it() {
+        for (row, folder) in shipped().iter().zip(FOLDERS) {
+            let names: Vec<&str> = folder.files.iter().map(|(name, _)| *name).collect();
+            assert_eq!(row.files, names, "{}", row.name);
+            assert_eq!(row.handoffs.iter().filter(|handoff| handoff.first).count(), 1, "{}", row.name);
+            assert!(!row.install.is_empty() && !row.version.is_empty(), "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `runtimes`: the usual question about runtimes, as one of `measure`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use units::{Bytes, Nanos};
+
+use super::{MeasureArguments, OutputArguments, Redaction, Verbosity};
+
+const EXAMPLES: &str = "\
+Examples:
+  switchcost runtimes                        all that are here, in a minute and a half
+  switchcost runtimes go,tokio               two of them
+  switchcost runtimes go --size 0            without data
+  switchcost runtimes go=/opt/go1.25/bin/go --record new.jsonl && switchcost compare old.jsonl new.jsonl
+  switchcost measure --runtime go --tasks 8 --placement pair     more of it
+
+Goroutines, virtual threads, tasks, greenlets, coroutines: docs/method/runtimes.md says how each is measured, and how to add yours.";
+
+/// Measures what a hand-off between the tasks of languages' runtimes costs, on one scale with threads and processes of the kernel: on
+/// one CPU, under the ordinary scheduler, without data and with an array for each task.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RuntimesArguments {
+    /// Runtimes: go, java, python, node, tokio, cpp, or all; go/channel for one hand-off, go=/opt/go/bin/go for another program, or a
+    /// file runtime.toml of your own
+    #[arg(value_name = "LIST", value_delimiter = ',', default_value = "all")]
+    pub(crate) runtime: Vec<String>,
+
+    /// Size of each task's array; arrays are walked by one hand-off of each runtime
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "0,256KiB",
+        help_heading = "What to measure"
+    )]
+    pub(crate) size: Vec<Bytes>,
+
+    /// CPU to run on [default: the quietest, by load and interrupts]
+    #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
+    pub(crate) cpu: Option<String>,
+
+    /// Time for the whole run
+    #[arg(long, value_name = "TIME", default_value = "90s", help_heading = "Precision and time")]
+    pub(crate) budget: Nanos,
+
+    /// Seed of the interleaving [default: another each time; the record keeps it]
+    #[arg(long, value_name = "N", help_heading = "Precision and time")]
+    pub(crate) seed: Option<u64>,
+
+    /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) redaction: Redaction,
+
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+
+    #[command(flatten)]
+    pub(crate) form: OutputArguments,
+}
+
+impl RuntimesArguments {
+    /// The same as a measurement.
+    pub(crate) fn as_measure(&self) -> MeasureArguments {
+        let RuntimesArguments { runtime, size, cpu, budget, seed, record, redaction, verbosity, form } = self.clone();
+        MeasureArguments {
+            runtime,
+            size,
+            cpu,
+            budget: Some(budget),
+            seed,
+            record,
+            redaction,
+            verbosity,
+            form,
+            is_ladder: true,
+            ..MeasureArguments::usual()
+        }
+    }
+}

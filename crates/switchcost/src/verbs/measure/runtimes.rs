@@ -1,0 +1,144 @@
+//! Which runtimes are measured, and how each is started.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ::runtimes::{Handoff, Missing, Row, prepare, shipped};
+use measure::{Launch, RuntimeSelection};
+use record::{Mechanism, RuntimeCase, RuntimeFacts, printable};
+use units::{Bytes, Nanos};
+
+use crate::cli::MeasureArguments;
+use crate::exit::Failure;
+use crate::home;
+
+/// Every runtime there is.
+const ALL: &str = "all";
+
+/// Rows of what was asked for, each with those of its hand-offs that were.
+#[derive(Debug, Default)]
+pub(super) struct Chosen(Vec<Row>);
+
+/// What is known of them, and what starts them.
+#[derive(Debug, Default)]
+pub(super) struct Runtimes {
+    pub(super) facts: Vec<RuntimeFacts>,
+    /// By name; or why one cannot be started.
+    pub(super) launches: BTreeMap<String, Result<Launch, String>>,
+}
+
+impl Chosen {
+    pub(super) fn by(arguments: &MeasureArguments) -> Result<Chosen, Failure> {
+        if arguments.mechanism.contains(&Mechanism::Runtime) {
+            return Err(Failure::Selection(
+                "found --mechanism runtime, need --runtime and its name, such as go".to_owned(),
+            ));
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        for word in &arguments.runtime {
+            named(word)?.into_iter().for_each(|row| add(&mut rows, row));
+        }
+        if let Some(command) = &arguments.runtime_command {
+            let words = shlex::split(command).filter(|words| !words.is_empty());
+            let words = words.ok_or_else(|| {
+                Failure::Selection(format!("found --runtime-command '{}', need a command", printable(command)))
+            })?;
+            add(&mut rows, Row::of_command(words));
+        }
+        Ok(Chosen(rows))
+    }
+
+    pub(super) fn selected(&self) -> Vec<RuntimeSelection> {
+        self.0.iter().flat_map(|row| row.handoffs.iter().map(|handoff| selection(row, handoff))).collect()
+    }
+
+    /// Finds and compiles each.
+    pub(super) fn prepared(&self) -> Result<Runtimes, Failure> {
+        let mut runtimes = Runtimes::default();
+        if self.0.is_empty() {
+            return Ok(runtimes);
+        }
+        let cache =
+            home::cache().map_err(|why| Failure::Selection(format!("{why}, need a folder for what is compiled")))?;
+        for row in &self.0 {
+            let launch = runtimes.add(row, &cache.join("runtimes"));
+            runtimes.launches.insert(row.name.clone(), launch.map_err(|missing| missing.to_string()));
+        }
+        Ok(runtimes)
+    }
+}
+
+impl Runtimes {
+    fn add(&mut self, row: &Row, cache: &Path) -> Result<Launch, Missing> {
+        let prepared = prepare(row, cache);
+        let (version, program) = prepared.as_ref().map_or_else(
+            |_| (String::new(), String::new()),
+            |prepared| (printable(&prepared.version), printable(&prepared.program)),
+        );
+        self.facts.push(RuntimeFacts { name: row.name.clone(), version, program, handoffs: row.facts() });
+        let prepared = prepared?;
+        Ok(Launch {
+            command: prepared.command,
+            version: prepared.version,
+            environment: row.environment.clone().into_iter().collect(),
+            warm_up_ns: Nanos::millis(row.warm_up_ms),
+            most_memory: Bytes::mib(row.most_memory_mib),
+        })
+    }
+}
+
+/// What a word of the list names: `all`, a file, or a runtime, perhaps with one hand-off of it or at another program.
+fn named(word: &str) -> Result<Vec<Row>, Failure> {
+    if word == ALL {
+        return Ok(shipped().into_iter().map(in_short).collect());
+    }
+    if word.ends_with(".toml") {
+        return Row::read(Path::new(word)).map(|row| vec![row]).map_err(|error| Failure::Selection(error.to_string()));
+    }
+    let (word, program) = word.split_once('=').map_or((word, None), |(word, program)| (word, Some(program)));
+    let (name, handoff) = word.split_once('/').map_or((word, None), |(name, handoff)| (name, Some(handoff)));
+    let row = shipped()
+        .into_iter()
+        .find(|row| row.name == name)
+        .ok_or_else(|| unknown("runtime", name, ::runtimes::names()))?;
+    let row = program.map_or(row.clone(), |program| row.at(program));
+    let Some(wanted) = handoff else { return Ok(vec![row]) };
+    let names = row.handoffs.iter().map(|handoff| handoff.name.clone()).collect();
+    let handoffs: Vec<Handoff> = row.handoffs.iter().filter(|handoff| handoff.name == wanted).cloned().collect();
+    if handoffs.is_empty() {
+        return Err(unknown(&format!("hand-off of {name}"), wanted, names));
+    }
+    let mut row = row;
+    row.handoffs = handoffs;
+    Ok(vec![row])
+}
+
+/// Without the hand-offs that are measured only where the runtime is named.
+fn in_short(mut row: Row) -> Row {
+    row.handoffs.retain(|handoff| !handoff.aside);
+    row
+}
+
+fn unknown(what: &str, name: &str, known: Vec<String>) -> Failure {
+    Failure::Selection(format!("found {what} '{}', need one of {}", printable(name), known.join(", ")))
+}
+
+/// A runtime that is named twice has the hand-offs of both.
+fn add(rows: &mut Vec<Row>, row: Row) {
+    match rows.iter_mut().find(|known| known.name == row.name) {
+        None => rows.push(row),
+        Some(known) => {
+            let new = row.handoffs.into_iter().filter(|handoff| !known.handoffs.contains(handoff)).collect::<Vec<_>>();
+            known.handoffs.extend(new);
+        }
+    }
+}
+
+fn selection(row: &Row, handoff: &Handoff) -> RuntimeSelection {
+    let (runtime, handoff_name) = (row.name.clone(), handoff.name.clone());
+    RuntimeSelection {
+        case: RuntimeCase { runtime, handoff: handoff_name, class: handoff.class },
+        between: handoff.between,
+        speaks_for_runtime: handoff.first,
+    }
+}

@@ -1,0 +1,129 @@
+//! Runtimes of languages, as far as this machine has them: each that is missing is said and counted.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{Place, text};
+
+/// Few processes, and short.
+fn measured(place: &Place, words: &[&str]) -> Value {
+    let usual = [
+        "measure",
+        "--mechanism",
+        "fiber",
+        "--max-repetitions",
+        "5",
+        "--no-counters",
+        "--budget",
+        "8s",
+        "--format",
+        "json",
+    ];
+    let record = place.record();
+    let mut command = place.command(&[&usual[..], &["--record", &record], words].concat());
+    // What is compiled is kept from test run to test run.
+    let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/runtimes");
+    command.env("XDG_CACHE_HOME", cache);
+    crate::common::ran(command.output().expect("the program starts")).json()
+}
+
+fn of<'a>(json: &'a Value, name: &str) -> &'a Value {
+    let is_it = |result: &&Value| result["runtime"].as_str() == Some(name);
+    json["results"].as_array().expect("results").iter().find(is_it).unwrap_or_else(|| panic!("no {name} in {json}"))
+}
+
+/// One hand-off of each. What it costs is for the machine to say; that it was handed on, and in which order of magnitude, for the test.
+#[test]
+fn hand_offs_of_six_runtimes_are_measured() {
+    let place = Place::new();
+    let list = "go/channel,java/virtual-park,python/generator,node/await,tokio/channel,cpp/condvar";
+    let json = measured(&place, &["--runtime", list]);
+    for (name, least_ns, most_ns) in [
+        ("go", 20.0, 2_000.0),
+        ("java", 20.0, 20_000.0),
+        ("python", 2.0, 500.0),
+        ("node", 5.0, 2_000.0),
+        ("tokio", 5.0, 2_000.0),
+        ("cpp", 200.0, 40_000.0),
+    ] {
+        let result = of(&json, name);
+        let Some(cost) = result["handoff_ns"]["estimate"].as_f64() else {
+            println!("skipped: {name}: {}", result["why"]);
+            continue;
+        };
+        assert!((least_ns..most_ns).contains(&cost), "{name}: {cost}");
+        let kernel = result["switches_per_handoff"].as_f64().expect("the kernel counts");
+        assert!(if name == "cpp" { kernel > 0.8 } else { kernel < 0.3 }, "{name}: {kernel} switches of the kernel");
+    }
+}
+
+/// A shell that says what a ring whose hand-offs take so long would: in a row of TOML each, as a reader would add one.
+fn made_up(folder: &Path, name: &str, handoff_ns: u32) -> String {
+    let script = format!(
+        "read plan; echo '{{\"ready\":\"made-up\"}}'; while read line; do
+         rounds=${{line##*:}}; rounds=${{rounds%\\}}}}; case $line in *switch*) each={handoff_ns};; *) each=100;; esac
+         echo '{{\"ns\":'$((rounds*2*each))',\"handoffs\":'$((rounds*2))'}}'; done\n"
+    );
+    let row = format!(
+        "name = '{name}'\ntitle = 'Made up'\nfind = ['sh']\nversion = ['{{program}}', '-c', 'echo 1.0']\nleast = '1'\n\
+         files = ['{name}.sh']\nstart = ['{{program}}', '{{source}}/{name}.sh']\nwarm-up-ms = 5\ninstall = 'none'\n\
+         [[handoff]]\nname = 'token'\nwords = 'made-up hand-off'\nclass = 'hand-off'\nbetween = 'user'\nbaseline = '100 ns'\n"
+    );
+    std::fs::write(folder.join(format!("{name}.sh")), script).expect("room");
+    let path = folder.join(format!("{name}.toml"));
+    std::fs::write(&path, row).expect("room");
+    text(&path).to_owned()
+}
+
+/// Nothing passes but what is said: a core whose speed changes meanwhile makes it worse, so that it is tried again.
+#[test]
+fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
+    let known = [("short", 300, 200.0), ("medium", 2_100, 2_000.0), ("long", 20_100, 20_000.0)];
+    let mut last = Vec::new();
+    for _ in 0..4 {
+        let place = Place::new();
+        let rows = known.map(|(name, handoff_ns, _)| made_up(place.folder(), name, handoff_ns)).join(",");
+        let json = measured(&place, &["--runtime", &rows]);
+        last = known
+            .map(|(name, _, truth)| of(&json, name)["handoff_ns"]["estimate"].as_f64().unwrap_or(0.0) / truth)
+            .to_vec();
+        if last.iter().all(|ratio| (ratio - 1.0).abs() < 0.02) {
+            return;
+        }
+    }
+    panic!("found {last:?} times what they were made with");
+}
+
+#[test]
+fn a_runtime_that_fails_is_told_by_name_and_the_others_go_on() {
+    let place = Place::new();
+    let good = made_up(place.folder(), "good", 300);
+    let list = format!("{good},go=/nonexistent/go");
+    let record = place.record();
+    let words = ["measure", "--mechanism", "fiber", "--max-repetitions", "5", "--budget", "5s", "--record", &record];
+    let mut command = place.command(
+        &[&words[..], &["--runtime", &list, "--runtime-command", "sh -c 'echo the reason >&2; exit 3'"]].concat(),
+    );
+    command.env("XDG_CACHE_HOME", place.folder());
+    let ran = crate::common::ran(command.output().expect("the program starts"));
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let told = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("go/channel, go/cond, go/gosched not measured: found no /nonexistent/go, need Go 1.22 or newer: sudo apt install"),
+        "{told}"
+    );
+    assert!(
+        told.contains("sh/hand-off not measured: found it ended early (exit status: 3)")
+            && told.contains("it printed: the reason"),
+        "{told}"
+    );
+    assert!(told.contains("good/token"), "{told}");
+    for (list, why) in [
+        ("cobol", "found runtime 'cobol', need one of go, java"),
+        ("go/pipe", "found hand-off of go 'pipe', need one of channel"),
+    ] {
+        let ran = place.run(&["measure", "--runtime", list]);
+        assert!(ran.code == 2 && ran.stderr.contains(why), "{}", ran.stderr);
+    }
+}

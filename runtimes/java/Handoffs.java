@@ -1,0 +1,182 @@
+// What a hand-off between virtual or platform threads of Java costs: a ring of them hands a token on, or each in turn hands it to itself.
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+public class Handoffs {
+    /** How the token is given to a task, and taken by it. */
+    interface Link {
+        void give() throws InterruptedException;
+
+        void take() throws InterruptedException;
+    }
+
+    record QueueLink(BlockingQueue<Integer> queue) implements Link {
+        public void give() throws InterruptedException { queue.put(1); }
+
+        public void take() throws InterruptedException { queue.take(); }
+    }
+
+    static final class ParkLink implements Link {
+        volatile Thread owner;
+        volatile boolean isThere;
+
+        public void give() { isThere = true; LockSupport.unpark(owner); }
+
+        public void take() {
+            owner = Thread.currentThread();
+            while (!isThere) LockSupport.park();
+            isThere = false;
+        }
+    }
+
+    static final class ConditionLink implements Link {
+        final ReentrantLock lock = new ReentrantLock();
+        final Condition condition = lock.newCondition();
+        boolean isThere;
+
+        public void give() {
+            lock.lock();
+            isThere = true;
+            condition.signal();
+            lock.unlock();
+        }
+
+        public void take() throws InterruptedException {
+            lock.lock();
+            while (!isThere) condition.await();
+            isThere = false;
+            lock.unlock();
+        }
+    }
+
+    record Window(boolean isSwitch, boolean walks, int warmUp, int rounds) {}
+
+    static int tasks, stride;
+    static double[][] arrays;
+    static long[] all, walked;
+
+    /** Every element once: from each of the first ones up to the stride, in steps of the stride. */
+    static void walk(double[] array) {
+        for (int first = 0; first < stride; first++) {
+            for (int i = first; i < array.length; i += stride) array[i] += 1;
+        }
+    }
+
+    /** The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks. */
+    static void rounds(Window window, int task, Link next, Link own) throws InterruptedException {
+        long start = 0, walks = 0;
+        for (int round = -window.warmUp; round < window.rounds; round++) {
+            if (round == 0) {
+                walks = 0;
+                start = System.nanoTime();
+            }
+            if (window.walks) {
+                long begin = System.nanoTime();
+                walk(arrays[task]);
+                walks += System.nanoTime() - begin;
+            }
+            next.give();
+            own.take();
+        }
+        all[task] = System.nanoTime() - start;
+        walked[task] = walks;
+    }
+
+    static void run(Window window, int task, Link[] ring) {
+        try {
+            if (!window.isSwitch) {
+                rounds(window, task, ring[task], ring[task]);
+                return;
+            }
+            if (task > 0) ring[task].take();
+            rounds(window, task, ring[(task + 1) % tasks], ring[task]);
+            for (int other = 1; task == 0 && other < tasks; other++) ring[other].give(); // what it waits for behind its last round
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    /** The kernel's switches of this thread, which is one of its own for each window. */
+    static long kernelSwitches() {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/thread-self/status"))) {
+            return lines.filter(line -> line.contains("ctxt_switches")).mapToLong(line -> Long.parseLong(line.split("\\s+")[1])).sum();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    static Link link(String kind, boolean isAlone) {
+        return switch (kind) {
+            case "park" -> new ParkLink();
+            case "condition" -> new ConditionLink();
+            default -> new QueueLink(isAlone ? new ArrayBlockingQueue<>(1) : new SynchronousQueue<>());
+        };
+    }
+
+    static long number(String line, String name) {
+        Matcher found = Pattern.compile("\"" + name + "\":(\\d+)").matcher(line);
+        return found.find() ? Long.parseLong(found.group(1)) : 0;
+    }
+
+    static long collections() {
+        return ManagementFactory.getGarbageCollectorMXBeans().stream().mapToLong(GarbageCollectorMXBean::getCollectionCount).sum();
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        String plan = input.readLine();
+        boolean isVirtual = plan.contains("\"handoff\":\"virtual-");
+        String kind = plan.replaceAll(".*\"handoff\":\"\\w+-(\\w+)\".*", "$1");
+        tasks = (int) number(plan, "tasks");
+        stride = (int) Math.max(number(plan, "stride_bytes") / 8, 1);
+        arrays = new double[tasks][(int) number(plan, "size_bytes") / 8];
+        all = new long[tasks];
+        walked = new long[tasks];
+        Link[] ring = new Link[tasks], alone = new Link[tasks];
+        for (int task = 0; task < tasks; task++) {
+            ring[task] = link(kind, false);
+            alone[task] = link(kind, true);
+        }
+        System.out.println("{\"ready\":\"Java " + Runtime.version() + "\"}");
+        for (String line; (line = input.readLine()) != null; ) {
+            boolean isSwitch = line.contains("\"switch\"");
+            Window window = new Window(isSwitch, line.contains("\"walk\":true"), (int) number(line, "warm_up"), (int) number(line, "rounds"));
+            LongAdder kernel = new LongAdder();
+            long before = collections(), ns = 0, walks = 0;
+            Thread[] threads = new Thread[tasks];
+            for (int task = 0; task < tasks; task++) {
+                int own = task;
+                Runnable body = () -> {
+                    run(window, own, isSwitch ? ring : alone);
+                    if (!isVirtual) kernel.add(kernelSwitches());
+                };
+                threads[task] = isVirtual ? Thread.ofVirtual().start(body) : Thread.ofPlatform().start(body);
+                if (!isSwitch) threads[task].join();
+            }
+            for (int task = 0; task < tasks; task++) {
+                threads[task].join();
+                ns += isSwitch && task > 0 ? 0 : all[task];
+                walks += walked[task];
+            }
+            System.out.println("{\"ns\":" + ns + ",\"walk_ns\":" + walks + ",\"handoffs\":" + (long) window.rounds * tasks
+                + ",\"collections\":" + (collections() - before) + (isVirtual ? "" : ",\"kernel_switches\":" + kernel) + "}");
+        }
+    }
+}
