@@ -3,10 +3,10 @@
 //! The same walks of the same arrays either way, each less a walk alone: in turn the other task evicts lines between two walks; at once
 //! it does so during each. One turn is one walk here: with n walks a turn, taking turns loses the n-th part of it a walk.
 
-use record::{Case, HostManifest};
 use schemars::JsonSchema;
 use serde::Serialize;
-use workload::WorkingSet;
+use switchcost_record::{Case, HostManifest};
+use switchcost_workload::WorkingSet;
 
 use crate::bounds::data_caches;
 use crate::findings::{CaseFinding, Estimate, Flag, Verdict};
@@ -165,8 +165,8 @@ pub(crate) fn of_a_guest(found: &[SharedCache], host: &HostManifest) -> Option<F
 
 #[cfg(test)]
 mod tests {
-    use record::{Mechanism, Placement, Relation};
-    use units::{Bytes, CpuId};
+    use switchcost_record::{Mechanism, Placement, Relation};
+    use switchcost_units::{Bytes, CpuId};
 
     use super::*;
     use crate::testing::{FakeCase, fake_record_of_cycles, host};
@@ -263,12 +263,12 @@ mod tests {
         let found = found(vec![at_once(SIZE, 1_000.0)]).shared_cache;
         let mut host = host();
         let named = |host: &HostManifest| of_a_guest(&found, host).map(|flag| flag.detail);
-        host.hypervisor = record::Fact::Known("KVM".to_owned());
+        host.hypervisor = switchcost_record::Fact::Known("KVM".to_owned());
         assert!(
             named(&host).is_some_and(|detail| detail.starts_with("that these CPUs share a cache is what KVM says"))
         );
         assert_eq!(of_a_guest(&[], &host), None);
-        host.hypervisor = record::Fact::Known("none".to_owned());
+        host.hypervisor = switchcost_record::Fact::Known("none".to_owned());
         assert_eq!(named(&host), None);
     }
 }

@@ -3,7 +3,7 @@
 //! Wide on purpose: a number outside its band is suspect, a number inside proves nothing. The upper ends admit the
 //! machines of 2007 and slow virtual ones.
 
-use record::{Between, Case, Mechanism};
+use switchcost_record::{Between, Case, Mechanism};
 
 use crate::judged::prices_switches;
 

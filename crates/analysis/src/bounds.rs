@@ -1,7 +1,7 @@
 //! The most that the reloading of everything lost could cost.
 
-use record::{Between, Cache, CacheKind, Case, HostManifest};
-use workload::{Access, Pattern, Sharing, WorkingSet};
+use switchcost_record::{Between, Cache, CacheKind, Case, HostManifest};
+use switchcost_workload::{Access, Pattern, Sharing, WorkingSet};
 
 use crate::latency;
 
@@ -62,8 +62,8 @@ fn touched_lines(set: &WorkingSet, line_bytes: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::testing::{FakeCase, host};
-    use record::Mechanism;
-    use units::Bytes;
+    use switchcost_record::Mechanism;
+    use switchcost_units::Bytes;
 
     /// The fake machine: L1d 48 KiB, L2 1 MiB, L3 32 MiB, lines of 64 B, pages of 4 KiB.
     const LATENCIES: [(u64, f64); 3] = [(32 << 10, 1.0), (512 << 10, 4.0), (64 << 20, 100.0)];

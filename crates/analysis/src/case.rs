@@ -1,6 +1,6 @@
 //! Everything about one case, put together.
 
-use record::{Arm, HostManifest, Mechanism, Plan, Refusal, SelfTest};
+use switchcost_record::{Arm, HostManifest, Mechanism, Plan, Refusal, SelfTest};
 
 use crate::bands::sanity_band_ns;
 use crate::bounds::reload_bound_ns;

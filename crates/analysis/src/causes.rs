@@ -1,8 +1,8 @@
 //! Which cache or TLB a knee sits at, and which level of memory holds the arrays of a region.
 
-use record::{Case, Fact, HostManifest, TlbKind};
-use units::Bytes;
-use workload::{Pages, Sharing};
+use switchcost_record::{Case, Fact, HostManifest, TlbKind};
+use switchcost_units::Bytes;
+use switchcost_workload::{Pages, Sharing};
 
 use crate::bounds::{data_caches, footprint_bytes};
 
@@ -66,8 +66,8 @@ fn stops_fitting(name: &str, capacity: Bytes, case: &Case) -> Vec<Capacity> {
     vec![all, one]
 }
 
-fn cache_name(level: u32, kind: record::CacheKind) -> String {
-    if kind == record::CacheKind::Data { format!("L{level}d") } else { format!("L{level}") }
+fn cache_name(level: u32, kind: switchcost_record::CacheKind) -> String {
+    if kind == switchcost_record::CacheKind::Data { format!("L{level}d") } else { format!("L{level}") }
 }
 
 /// Reach of the TLBs that hold the pages in use.
@@ -103,8 +103,8 @@ pub(crate) fn region_name(host: &HostManifest, case: &Case, from_bytes: u64, to_
     if first == last { first } else { format!("{first} to {last}") }
 }
 
-fn with_size(case: &Case, size: u64) -> workload::WorkingSet {
-    workload::WorkingSet { size_bytes: Bytes(size), ..case.working_set }
+fn with_size(case: &Case, size: u64) -> switchcost_workload::WorkingSet {
+    switchcost_workload::WorkingSet { size_bytes: Bytes(size), ..case.working_set }
 }
 
 #[cfg(test)]

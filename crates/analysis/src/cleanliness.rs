@@ -3,8 +3,8 @@
 //! What comes in: a sample, and what is usual in its case. What goes out: the name of a reason, or nothing. A reason
 //! leaves the sample out of the estimates and is counted; the sample stays in the record.
 
-use record::{Between, Case, Cycles, Evidence, Mechanism, Sample};
-use units::{Nanos, Ticks};
+use switchcost_record::{Between, Case, Cycles, Evidence, Mechanism, Sample};
+use switchcost_units::{Nanos, Ticks};
 
 use crate::order_statistics::median;
 

@@ -15,10 +15,10 @@ mod simulated;
 mod spread;
 mod switches;
 
-use record::{Case, MeasureRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
-use units::Bytes;
+use switchcost_record::{Case, MeasureRecord};
+use switchcost_units::Bytes;
 
 use crate::findings::Findings;
 pub use crate::run_spread::ASSUMED_RUN_SPREAD;

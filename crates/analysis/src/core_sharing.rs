@@ -1,7 +1,7 @@
 //! What a run knows of its core's sharing, for later runs of the machine: one whose core is shared throughout cannot recognize it by
 //! itself, nor what it costs.
 
-use record::{MeasureRecord, SharedCost};
+use switchcost_record::{MeasureRecord, SharedCost};
 
 use crate::findings::Findings;
 use crate::paired;

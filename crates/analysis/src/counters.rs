@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Arm, Sample, SelfTest, SelfTestOutcome};
+use switchcost_record::{Arm, Sample, SelfTest, SelfTestOutcome};
 
 use crate::findings::CounterFinding;
 use crate::judged::Judged;
@@ -70,7 +70,7 @@ fn is_admitted(self_tests: &[SelfTest], name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::testing::{FakeCase, fake_record};
-    use units::{Bytes, TickRate};
+    use switchcost_units::{Bytes, TickRate};
 
     fn counted(arm: Arm, events: u64) -> Sample {
         let record = fake_record(vec![FakeCase::pipe()], 1);

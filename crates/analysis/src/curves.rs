@@ -1,9 +1,9 @@
 //! Cases that differ in size alone, as curves with their knees and regions.
 
-use record::{Case, HostManifest, Policy, Relation};
 use statrs::distribution::{ContinuousCDF, Normal};
-use units::{Bytes, format_cpu_list};
-use workload::{Pages, Pattern, Sharing, WorkingSet};
+use switchcost_record::{Case, HostManifest, Policy, Relation};
+use switchcost_units::{Bytes, format_cpu_list};
+use switchcost_workload::{Pages, Pattern, Sharing, WorkingSet};
 
 use crate::causes::{cause, region_name};
 use crate::findings::{CaseFinding, Curve, CurvePoint, Knee, Region};

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-use record::Case;
+use switchcost_record::Case;
 
 use crate::at_once::SharedCache;
 use crate::judged::prices_switches;

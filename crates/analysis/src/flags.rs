@@ -1,6 +1,6 @@
 //! What to know about the numbers of a case.
 
-use record::{Case, Plan, Refusal};
+use switchcost_record::{Case, Plan, Refusal};
 
 use crate::findings::{CaseFinding, Estimate, Flag, Shared};
 use crate::judged::{Judged, prices_switches};

@@ -11,9 +11,9 @@ pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 
-use ::injection::{Injection, Plan, Run, TwinRun, Way};
-use record::{Cache, CoreClock};
-use units::{Bytes, CpuId, Nanos};
+use switchcost_injection::{Injection, Plan, Run, TwinRun, Way};
+use switchcost_record::{Cache, CoreClock};
+use switchcost_units::{Bytes, CpuId, Nanos};
 
 use crate::estimate::estimate;
 use crate::findings::Estimate;

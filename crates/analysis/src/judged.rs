@@ -1,7 +1,7 @@
 //! The samples of one case, distinguished: clean, left out, and taken for another purpose.
 
-use record::{Arm, Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample};
-use units::TickRate;
+use switchcost_record::{Arm, Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample};
+use switchcost_units::TickRate;
 
 use crate::cleanliness::{Context, FREQUENCY, kernel_switches, reasons_of_window, time_of_others};
 use crate::findings::Excluded;

@@ -1,7 +1,7 @@
 //! Load latency by size, from the pointer chases of the record.
 
-use record::Latency;
-use units::TickRate;
+use switchcost_record::Latency;
+use switchcost_units::TickRate;
 
 use crate::order_statistics::median;
 
@@ -35,7 +35,7 @@ pub(crate) fn at(curve: &[(u64, f64)], size: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::{Bytes, Ticks};
+    use switchcost_units::{Bytes, Ticks};
 
     fn chase(size: u64, loads: u64, ticks: &[u64]) -> Latency {
         Latency {

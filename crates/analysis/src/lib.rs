@@ -1,6 +1,6 @@
 //! Internal to switchcost: records to findings: estimates with intervals, knees, bounds, verdicts.
 //!
-//! What comes in: a [`record::MeasureRecord`]. What goes out: [`Findings`]. Pure: no clocks, no files, no printing, and
+//! What comes in: a [`switchcost_record::MeasureRecord`]. What goes out: [`Findings`]. Pure: no clocks, no files, no printing, and
 //! no question to the machine, so that any claim can be re-analysed on a laptop years later. Floats begin here.
 //!
 //! The way of a number: windows of cycles are judged one by one; each cycle gives one difference of arms, at one speed of the

@@ -8,8 +8,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use profile::{Kind, Prices, Profile};
-use units::Bytes;
+use switchcost_profile::{Kind, Prices, Profile};
+use switchcost_units::Bytes;
 
 use table::Table;
 
@@ -49,7 +49,7 @@ pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64
         Table::of(prices, |price| price.high_ns.max(0.0)),
     ];
     let sum = |table: &Table, paid: &dyn Fn(Kind) -> Vec<Kind>| -> f64 {
-        let row = |row: &profile::Reused| {
+        let row = |row: &switchcost_profile::Reused| {
             let lines = lines::within(&profile.times_instructions, &row.lines, instructions);
             let paid = paid(row.kind);
             let ns = paid.iter().map(|kind| table.ns(*kind, typical(row.age_bytes), away)).sum::<f64>();

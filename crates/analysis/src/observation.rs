@@ -33,10 +33,10 @@ mod waits;
 
 use std::collections::BTreeMap;
 
-use ::observation::{Calibration, Entry, Observation, Source, Tasks, Why};
 use schemars::JsonSchema;
 use serde::Serialize;
-use units::Bytes;
+use switchcost_observation::{Calibration, Entry, Observation, Source, Tasks, Why};
+use switchcost_units::Bytes;
 
 pub use advice::{Advice, AtMost, Change};
 pub use bound::{Far, Limit, Prices};

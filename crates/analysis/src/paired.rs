@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Batch, Case, Cycles, Mechanism};
+use switchcost_record::{Arm, Batch, Case, Cycles, Mechanism};
 
 use crate::findings::CycleFinding;
 use crate::judged::prices_switches;
@@ -266,14 +266,14 @@ mod tests {
     use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record_of_cycles, fake_record_on};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
-    use record::{CountedHandoffs, KernelSwitches};
-    use units::{Bytes, Ticks};
+    use switchcost_record::{CountedHandoffs, KernelSwitches};
+    use switchcost_units::{Bytes, Ticks};
 
     fn is_near(found: f64, truth: f64, share: f64) -> bool {
         (found / truth - 1.0).abs() < share
     }
 
-    fn only(record: &record::MeasureRecord) -> CaseFinding {
+    fn only(record: &switchcost_record::MeasureRecord) -> CaseFinding {
         analyse(record).results.remove(0)
     }
 
@@ -324,7 +324,8 @@ mod tests {
     #[test]
     fn switches_by_commands_are_no_part_of_a_hand_off() {
         let mut record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
-        record.header.plan.cases[0].switches = Some(record::SwitchPlan { low_per_mille: 1000, high_per_mille: 2500 });
+        record.header.plan.cases[0].switches =
+            Some(switchcost_record::SwitchPlan { low_per_mille: 1000, high_per_mille: 2500 });
         for window in &mut record.cycles {
             let of_commands = window.switching_handoffs * 13 / 100;
             let handoffs = window.switching_handoffs;

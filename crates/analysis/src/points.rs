@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Cycles, MeasureRecord, Sample};
-use units::TickRate;
+use switchcost_record::{Arm, Cycles, MeasureRecord, Sample};
+use switchcost_units::TickRate;
 
 use crate::cleanliness::{Context, reasons_of_window};
 use crate::run::{by_case, usual_probes};
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::testing::{FakeCase, fake_record, fake_record_of_cycles};
-    use units::Nanos;
+    use switchcost_units::Nanos;
 
     /// The counts that the findings give by reason are those of the single samples.
     #[test]

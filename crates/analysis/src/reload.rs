@@ -1,6 +1,6 @@
 //! How a working set comes back behind a switch: what each of the first walks costs above settled ones.
 
-use record::{Arm, Batch};
+use switchcost_record::{Arm, Batch};
 
 use crate::estimate::estimate;
 use crate::findings::{Estimate, Flag, Reload};
@@ -98,7 +98,7 @@ mod tests {
     use crate::analyse;
     use crate::findings::CaseFinding;
     use crate::testing::{FakeCase, fake_record_of_cycles};
-    use units::Bytes;
+    use switchcost_units::Bytes;
 
     fn found(change: impl FnOnce(&mut FakeCase)) -> CaseFinding {
         let mut case = FakeCase::pipe().with_set(Bytes::kib(64)).change(|case| case.away = Some(Bytes::kib(256)));

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Case, Sample};
-use units::TickRate;
+use switchcost_record::{Arm, Case, Sample};
+use switchcost_units::TickRate;
 
 use crate::judged::{Judged, prices_switches, switches_per_handoff};
 use crate::order_statistics::median;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Cycles, End, EndReason, MeasureRecord, Refusal, Sample};
-use units::CpuId;
+use switchcost_record::{Cycles, End, EndReason, MeasureRecord, Refusal, Sample};
+use switchcost_units::CpuId;
 
 use crate::at_once;
 use crate::case::{Run, find};

@@ -1,8 +1,8 @@
 //! The core's speed over a run, from the probes beside every batch: what makes costs taken at different speeds comparable, and
 //! distinguishes cycles on an unshared core from those on a shared one.
 
-use record::{Batch, Batches, CoreClock, Cycles, MeasureRecord};
-use units::{TickRate, Ticks};
+use switchcost_record::{Batch, Batches, CoreClock, Cycles, MeasureRecord};
+use switchcost_units::{TickRate, Ticks};
 
 use crate::order_statistics::{nearest_rank, trimmed_mean};
 
@@ -173,7 +173,7 @@ impl Speed {
     }
 }
 
-/// Sums of hand-offs wrap; see `record::Batches`.
+/// Sums of hand-offs wrap; see `switchcost_record::Batches`.
 fn signed(ticks: Ticks) -> f64 {
     ticks.0 as i64 as f64
 }

@@ -1,6 +1,6 @@
 //! When a case has been repeated often enough.
 
-use record::{Cycles, Header, Plan};
+use switchcost_record::{Cycles, Header, Plan};
 
 use crate::estimate::estimate;
 use crate::judged::Judged;
@@ -70,7 +70,7 @@ mod tests {
     fn a_disturbed_case_is_not_done() {
         let mut record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
         for window in record.cycles.iter_mut().step_by(2) {
-            window.evidence.task_cpu_ns = units::Nanos::millis(10);
+            window.evidence.task_cpu_ns = switchcost_units::Nanos::millis(10);
         }
         assert!(!is_case_done(&record.header, 0, &record.cycles));
     }

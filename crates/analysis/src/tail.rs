@@ -1,7 +1,7 @@
 //! Single hand-offs: what the mean does not show.
 
-use record::{Arm, Sample};
-use units::TickRate;
+use switchcost_record::{Arm, Sample};
+use switchcost_units::TickRate;
 
 use crate::findings::Tail;
 use crate::judged::Judged;

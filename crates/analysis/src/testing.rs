@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::{
+use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, Cycles, End, EndReason, Evidence, Fact,
     Header, HostManifest, KernelSwitches, MEASURE_SCHEMA, MEASURE_VERSION, MeasureRecord, Mechanism, Placement, Plan,
     Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
 };
-use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
-use workload::WorkingSet;
+use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+use switchcost_workload::WorkingSet;
 
 /// Half-thousandths of a nanosecond, so that no rounding is seen.
 pub(crate) const RATE: TickRate = TickRate(2_000_000_000);

@@ -1,7 +1,7 @@
 //! The turns that others have on the CPU between two steps of ordinary tasks: a batch in which another task has one takes longer by that,
 //! and is none of a hand-off's cost.
 
-use record::{Arm, Batch, Case, Cycles};
+use switchcost_record::{Arm, Batch, Case, Cycles};
 
 use crate::order_statistics::median;
 use crate::speed::Speed;

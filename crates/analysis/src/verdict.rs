@@ -1,6 +1,6 @@
 //! Whether a case has a number at all, and if not, why, and what helps.
 
-use record::{Arm, Between, Case, Refusal};
+use switchcost_record::{Arm, Between, Case, Refusal};
 
 use crate::cleanliness as reason;
 use crate::estimate::TooFew;

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use serde_json::Value;
-use units::CpuId;
+use switchcost_units::CpuId;
 
 use crate::program::{Program, number};
 use crate::row::Row;
@@ -55,7 +55,7 @@ fn follow(next: &[u32], from: u32, steps: u64) -> u32 {
 /// By how much a chase on that CPU takes longer behind other bytes that it has touched itself, as the preemptor touches them, than right
 /// behind that: the reload that it knows, without a switch, in nanoseconds. The median of many, each beside one without.
 fn own_reload(cpu: CpuId, bytes: usize, away: usize) -> io::Result<f64> {
-    let _pinned = host::control::pin(&[cpu])?;
+    let _pinned = switchcost_host::control::pin(&[cpu])?;
     let next = cycle(bytes / 4 / LINE);
     let others = vec![1_u8; away];
     let steps = PASSES * (bytes / 4 / LINE) as u64;

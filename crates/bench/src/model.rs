@@ -9,8 +9,8 @@ mod simulator;
 
 use std::path::Path;
 
-use profile::{Prices, read_prices, read_profile};
-use units::Bytes;
+use switchcost_profile::{Prices, read_prices, read_profile};
+use switchcost_units::Bytes;
 
 use crate::program::{Program, number};
 use crate::row::Row;
@@ -132,7 +132,7 @@ fn compared(program: &Program, prices: &Prices, subject: &Subject) -> Result<Vec
         let found =
             ["low", "estimate", "high"].map(|end| number(&json, &format!("footprints.{}.reload_ns.{end}", place + 1)));
         let [Some(low), Some(estimate), Some(high)] = found else { return Err("inject found no cost".to_owned()) };
-        let model = analysis::model::reload(&profile, prices, away, instructions).with_switch_path();
+        let model = switchcost_analysis::model::reload(&profile, prices, away, instructions).with_switch_path();
         let us = |ns: f64| ns / 1e3;
         Ok(Compared { away, model_us: model.map(us), found_us: [low, estimate, high].map(us) })
     };

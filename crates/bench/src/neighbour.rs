@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use host::control::pin;
-use units::CpuId;
+use switchcost_host::control::pin;
+use switchcost_units::CpuId;
 
 /// A burst, and a pause, in milliseconds: as long as those of a compilation or of a server.
 const SHORTEST: u64 = 5;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use browser::{Browser, NAMES};
-use record::{Cycles, Line, MeasureRecord, MeasureWriter};
 use serde_json::Value;
+use switchcost_browser::{Browser, NAMES};
+use switchcost_record::{Cycles, Line, MeasureRecord, MeasureWriter};
 
 use crate::program::Program;
 use crate::row::Row;

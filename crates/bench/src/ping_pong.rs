@@ -5,7 +5,7 @@
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
 
-use host::usage;
+use switchcost_host::usage;
 
 use crate::order::Order;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use host::usage;
+use switchcost_host::usage;
 
 /// What a run cost.
 #[derive(Clone, Copy, Debug)]

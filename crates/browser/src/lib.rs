@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use host::supervisor::{Program, Report, Setting, Supervisor};
+use switchcost_host::supervisor::{Program, Report, Setting, Supervisor};
 
 /// What Chromium and its kin are called.
 pub const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];

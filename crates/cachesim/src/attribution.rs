@@ -14,7 +14,7 @@ mod origins;
 mod places;
 mod working_sets;
 
-use simulation_result::DesignResult;
+use switchcost_simulation_result::DesignResult;
 
 pub(crate) use by_place::{ByPlace, Context};
 use evictions::Evictions;

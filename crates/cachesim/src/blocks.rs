@@ -1,6 +1,6 @@
 //! Blocks and their references, cut into what is looked up, in its order (`docs/method/simulation.md`, "Order").
 
-use trace::{Block, BlockRun, Reference};
+use switchcost_trace::{Block, BlockRun, Reference};
 
 /// How much of one touch of the kernel is simulated.
 const LONGEST_TOUCH_BYTES: u64 = 1 << 30;

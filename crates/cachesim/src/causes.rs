@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use simulation_result::SwitchCause;
-use trace::{Cause, syscall_name};
+use switchcost_simulation_result::SwitchCause;
+use switchcost_trace::{Cause, syscall_name};
 
 /// A cause as the trace says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

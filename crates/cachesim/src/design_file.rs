@@ -3,9 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use design::{Design, UnrealisableDesign};
-use record::printable;
-use units::Bytes;
+use switchcost_design::{Design, UnrealisableDesign};
+use switchcost_record::printable;
+use switchcost_units::Bytes;
 
 /// A design is a page of text; a longer file is something else.
 const LONGEST_FILE: Bytes = Bytes::mib(1);

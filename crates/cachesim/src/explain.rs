@@ -1,6 +1,6 @@
 //! Which way the levels of a design are simulated, and what keeps them from a faster one.
 
-use design::Design;
+use switchcost_design::Design;
 
 use crate::machine::{FallbackReason, fallbacks};
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use design::PageAllocation;
-use simulation_result::PhysicalPages;
+use switchcost_design::PageAllocation;
+use switchcost_simulation_result::PhysicalPages;
 
 use crate::address::{KERNEL, VIRTUAL_MASK, owner, sign_extended};
 use crate::mappings::Mappings;
@@ -295,13 +295,13 @@ impl Space {
 
 #[cfg(test)]
 mod tests {
-    use design::PageOrder;
+    use switchcost_design::PageOrder;
 
     use super::*;
 
     #[test]
     fn the_kernels_pages_are_the_same_in_all_address_spaces() {
-        let size = units::Bytes(4096);
+        let size = switchcost_units::Bytes(4096);
         let mut frames = Frames::new(PageAllocation { size, order: PageOrder::Random, seed: 1 });
         let mappings = Mappings::default();
         let mut at = |process, address| frames.translate(process, address, true, &mappings);

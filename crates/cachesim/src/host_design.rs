@@ -3,11 +3,11 @@
 //! Sizes are the machine's own. It reports no latencies, policies and ways of its TLBs: those are assumed, and the design's `source` says
 //! so.
 
-use design::{
+use switchcost_design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
     Replacement, TlbLevel, UnrealisableDesign, Ways, WritePolicy,
 };
-use record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
+use switchcost_record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
 /// Load-to-use cycles of a cache by its level, from 1: in the range of today's servers and laptops.
 const HIT_CYCLES: [u32; 4] = [0, 14, 50, 100];

@@ -23,8 +23,8 @@ mod totals;
 mod view_set;
 mod walk;
 
-use design::Design;
-use simulation_result::{ByView, Interval, OfOthers};
+use switchcost_design::Design;
+use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
 pub(crate) use deferred::{DeferredRequest, DeferredRequests};
 pub(crate) use listener::{Departure, Gain, Levels, Listener, Lookup, NOBODY, Origin, Requester, Took};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trace::Mapping;
+use switchcost_trace::Mapping;
 
 /// A run of addresses that one mark speaks of; what later marks say has been cut out of it.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use simulation_result::ProcessFacts;
-use trace::{Cause, ProcessId, TaskId};
+use switchcost_simulation_result::ProcessFacts;
+use switchcost_trace::{Cause, ProcessId, TaskId};
 
 use crate::causes::{Causes, Why};
 use crate::mappings::Mappings;
@@ -219,7 +219,7 @@ impl ProcessTable {
     }
 
     /// The processes, the causes, and the names of programs by their numbers.
-    pub(crate) fn into_facts(self) -> (Vec<ProcessFacts>, Vec<simulation_result::SwitchCause>, Vec<String>) {
+    pub(crate) fn into_facts(self) -> (Vec<ProcessFacts>, Vec<switchcost_simulation_result::SwitchCause>, Vec<String>) {
         let processes = self.processes.into_iter().map(|process| process.facts).collect();
         (processes, self.causes.into_list(), self.programs)
     }

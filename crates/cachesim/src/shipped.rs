@@ -1,6 +1,6 @@
 //! The designs that come with the program: the files of `designs/`, each with its source.
 
-use design::Design;
+use switchcost_design::Design;
 
 use crate::read_design;
 

@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 
-use design::{Design, Inclusion, Prefetch, Replacement};
-use simulation_result::LastLevelCounts;
-use trace::{BlockRun, Chunk, Mark, Reference};
+use switchcost_design::{Design, Inclusion, Prefetch, Replacement};
+use switchcost_simulation_result::LastLevelCounts;
+use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 use crate::attribution::Context;
 use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, PageChange, RunContext};

@@ -7,9 +7,9 @@ mod pieces;
 mod runner;
 mod workers;
 
-use design::Design;
-use simulation_result::{DesignResult, Interval, PartResult, ProcessFacts, SwitchCause};
-use trace::{Chunk, Purpose};
+use switchcost_design::Design;
+use switchcost_simulation_result::{DesignResult, Interval, PartResult, ProcessFacts, SwitchCause};
+use switchcost_trace::{Chunk, Purpose};
 
 use crate::attribution::Names;
 pub(crate) use check::Check;

@@ -2,7 +2,7 @@
 
 mod field;
 
-use design::{Design, UnrealisableDesign};
+use switchcost_design::{Design, UnrealisableDesign};
 
 use field::{Field, Target};
 

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         }
     };
     let mut options = Options::new(tool);
-    options.cpu = std::env::var("CPU").ok().and_then(|cpu| cpu.parse().ok()).map(units::CpuId);
+    options.cpu = std::env::var("CPU").ok().and_then(|cpu| cpu.parse().ok()).map(switchcost_units::CpuId);
     if std::env::var_os("AS_RUN").is_some() {
         options.order = Order::AsRun;
     }

@@ -17,7 +17,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use trace::TaskId;
+use switchcost_trace::TaskId;
 
 use crate::control::{Ending, LONGEST_END};
 use crate::decode::{DecodeError, Decoder, Left, Problem, Stamp, Stopped, Take, is_birth};

@@ -4,8 +4,8 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use host::supervisor::Report;
-use trace::Cause;
+use switchcost_host::supervisor::Report;
+use switchcost_trace::Cause;
 
 use crate::end_flags::EndFlags;
 use crate::error::CaptureError;
@@ -327,7 +327,7 @@ impl<'a> Control<'a> {
         while !self.ring.append(record) {
             self.check()?;
             let freed = self.ring.u32_at(header::FREED);
-            host::shared_file::wait(freed, freed.load(SeqCst), LONG_PAUSE)?;
+            switchcost_host::shared_file::wait(freed, freed.load(SeqCst), LONG_PAUSE)?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use trace::{Mark, OwnWords, ReadWords};
+use switchcost_trace::{Mark, OwnWords, ReadWords};
 
 use crate::protocol::{NOT_DONE, tag};
 use process_table::ProcessTable;
@@ -219,7 +219,7 @@ fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)
 }
 
-/// Words of the buffers, which the traced processes write. Blocks stand there as [`trace::Recorder::take`] takes them, and
+/// Words of the buffers, which the traced processes write. Blocks stand there as [`switchcost_trace::Recorder::take`] takes them, and
 /// whatever else does has a tag, which is more than any number of addresses.
 enum SharedWords {}
 
@@ -235,6 +235,6 @@ impl ReadWords for SharedWords {
 
     #[inline(always)]
     fn four(words: &[AtomicU64; 4]) -> [u64; 4] {
-        host::shared_file::read(words)
+        switchcost_host::shared_file::read(words)
     }
 }

@@ -1,4 +1,4 @@
-//! Internal to switchcost: runs programs under a capture frontend on one virtual CPU, and turns what they did into [`trace::Chunk`]s or a
+//! Internal to switchcost: runs programs under a capture frontend on one virtual CPU, and turns what they did into [`switchcost_trace::Chunk`]s or a
 //! trace.
 //!
 //! What comes in: commands, and how they take turns. What goes out: chunks, handed to the caller as they fill, and a

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use host::supervisor::TaskFiles;
+use switchcost_host::supervisor::TaskFiles;
 
 /// What the kernel says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

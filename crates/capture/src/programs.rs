@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use host::supervisor::{Report, Supervisor, TaskFiles};
+use switchcost_host::supervisor::{Report, Supervisor, TaskFiles};
 
 /// How long one look for a report takes where none comes.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use host::shared_file::{self, SharedFile};
+use switchcost_host::shared_file::{self, SharedFile};
 
 use crate::protocol::{self, buffer, header, info, slot, state};
 

@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use host::supervisor::{PID_IN_NAMESPACE, Setting, Supervisor};
-use trace::{Chunk, Recorder, WriteTraceError};
-use units::CpuId;
+use switchcost_host::supervisor::{PID_IN_NAMESPACE, Setting, Supervisor};
+use switchcost_trace::{Chunk, Recorder, WriteTraceError};
+use switchcost_units::CpuId;
 
 use crate::as_run::{self, AsRun};
 use crate::command::Command;
@@ -283,7 +283,7 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Option<CpuId> {
-    host::facts::allowed_cpus(&host::facts::Root::system()).last().copied()
+    switchcost_host::facts::allowed_cpus(&switchcost_host::facts::Root::system()).last().copied()
 }
 
 /// The commands, ready to be launched; and why they have no PID namespace, where they were to have one.

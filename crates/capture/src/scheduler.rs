@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use trace::Cause;
+use switchcost_trace::Cause;
 
 /// What a task was seen doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use host::supervisor::Program;
+use switchcost_host::supervisor::Program;
 
 use crate::command::Command;
 use crate::ring::SLOTS;

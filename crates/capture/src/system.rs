@@ -21,8 +21,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use trace::{Chunk, KernelSymbols, Recorder, WriteTraceError};
-use units::Bytes;
+use switchcost_trace::{Chunk, KernelSymbols, Recorder, WriteTraceError};
+use switchcost_units::Bytes;
 
 use crate::command::Command;
 use crate::consume::{Read, consume};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use host::supervisor::TaskFiles;
+use switchcost_host::supervisor::TaskFiles;
 
 use crate::probe::{Kernel, Probe};
 use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, slot, state};
@@ -175,7 +175,7 @@ impl Tasks {
 
     /// Whether the ends just seen have woken a task: those asked before may have been woken since.
     fn has_woken_parents(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<bool> {
-        host::supervisor::await_notified_parents();
+        switchcost_host::supervisor::await_notified_parents();
         for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
             if task.look(ring, &self.files, running == Some(task.slot))? != sighting.seen {
                 return Ok(true);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::paths;

@@ -16,7 +16,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use strum::{Display, EnumString};
-use units::Bytes;
+use switchcost_units::Bytes;
 
 pub use aside::{StreamBuffers, VictimCache, WriteBuffers};
 pub use error::UnrealisableDesign;
@@ -350,7 +350,7 @@ mod size_text {
     use std::fmt;
 
     use serde::{Deserializer, Serializer, de};
-    use units::Bytes;
+    use switchcost_units::Bytes;
 
     struct Size;
 

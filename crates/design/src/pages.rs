@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString};
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use crate::size_text;
 
@@ -70,7 +70,7 @@ const fn mixed(number: u32) -> u32 {
 mod tests {
     use std::collections::HashSet;
 
-    use units::Bytes;
+    use switchcost_units::Bytes;
 
     use super::*;
 

@@ -10,8 +10,8 @@ use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
 
-use record::{ClockFacts, SelfTest};
-use units::{CpuId, Nanos, TickRate, Ticks};
+use switchcost_record::{ClockFacts, SelfTest};
+use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
 use crate::windows::judge;
 
@@ -216,8 +216,8 @@ fn chain(clock: Clock) -> Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::SelfTestOutcome;
     use std::time::{Duration, Instant};
+    use switchcost_record::SelfTestOutcome;
 
     /// Good to a millionth: two readings are a few tens of nanoseconds apart.
     fn rate_of(clock: Clock) -> TickRate {

@@ -4,11 +4,11 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use record::Policy;
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use units::{CpuId, Nanos};
+use switchcost_record::Policy;
+use switchcost_units::{CpuId, Nanos};
 
 use crate::facts::Root;
 use crate::rights::{Capability, Rights};

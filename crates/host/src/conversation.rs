@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, set_child_subreaper, waitpid};
-use units::{Bytes, Nanos};
+use switchcost_units::{Bytes, Nanos};
 
 use crate::task;
 use crate::twin::other_children;

@@ -8,8 +8,8 @@ mod counter;
 
 pub use counter::{Count, CycleEvent, CycleSource, RunningCounter, System, prove};
 
-use record::CoreClock;
-use units::Ticks;
+use switchcost_record::CoreClock;
+use switchcost_units::Ticks;
 
 use crate::clock::Clock;
 

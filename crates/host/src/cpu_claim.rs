@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
-use units::CpuId;
+use switchcost_units::CpuId;
 
 /// Those who ask, and are never answered.
 const BACKLOG: i32 = 16;

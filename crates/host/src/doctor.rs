@@ -22,7 +22,7 @@ mod scheduler;
 mod subject;
 mod words;
 
-use record::{Check, DOCTOR_SCHEMA, Fitness, Severity};
+use switchcost_record::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 
 use crate::facts::Root;
 use subject::Subject;

@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use record::{Evidence, KernelSwitches};
-use units::{CpuId, Nanos, Ticks};
+use switchcost_record::{Evidence, KernelSwitches};
+use switchcost_units::{CpuId, Nanos, Ticks};
 
 use crate::clock::{Clock, monotonic, speed_probe};
 use crate::control::current_cpu;
@@ -198,8 +198,8 @@ mod tests {
     use super::*;
     use crate::perf::workloads::{burn_cpu_time, sleep};
     use crate::windows::judge;
-    use record::SelfTestOutcome;
     use std::time::{Duration, Instant};
+    use switchcost_record::SelfTestOutcome;
 
     fn own_witness() -> Witness {
         let tasks = [TaskId::own_thread()];

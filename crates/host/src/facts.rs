@@ -25,8 +25,8 @@ mod scheduler;
 pub(crate) mod status;
 pub(crate) mod topology;
 
-use record::{Fact, HostManifest};
-use units::{Bytes, CpuId};
+use switchcost_record::{Fact, HostManifest};
+use switchcost_units::{Bytes, CpuId};
 
 pub(crate) use self::control_groups::own_folder_of_version_2;
 pub use self::control_groups::{CpuThrottling, cpu_groups, cpu_throttling, refusing_real_time_share};
@@ -152,7 +152,7 @@ mod tests {
         assert!(host.caches.iter().all(|cache| cache.size_bytes.0 > 0 && cache.level > 0));
         assert!(host.tlbs.known().into_iter().flatten().all(|tlb| tlb.entries > 0));
         let quietest = quietest_cpu(&host).expect("a CPU to measure on");
-        assert_eq!(relation(&Root::system(), quietest, quietest), record::Relation::SameCpu);
+        assert_eq!(relation(&Root::system(), quietest, quietest), switchcost_record::Relation::SameCpu);
         assert!(host.interrupts.iter().all(|load| load.observed_ms >= 50));
     }
 }

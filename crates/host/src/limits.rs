@@ -87,7 +87,7 @@ impl Limit {
         let amount = match self.unit {
             Unit::Seconds => format!("{value} s"),
             Unit::Microseconds => format!("{} ms", value as f64 / 1e3),
-            Unit::Bytes => units::Bytes(value).to_string(),
+            Unit::Bytes => switchcost_units::Bytes(value).to_string(),
             Unit::Number => value.to_string(),
         };
         format!("{} of {amount}", self.what)
@@ -116,9 +116,9 @@ pub(crate) fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, Str
 const LEAST_STACK: u64 = 512 << 10;
 
 /// The stack of the first thread, where the program would overflow it.
-pub fn too_small_stack() -> Option<units::Bytes> {
+pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
     use rustix::process::{Resource, getrlimit};
-    getrlimit(Resource::Stack).current.filter(|bytes| *bytes < LEAST_STACK).map(units::Bytes)
+    getrlimit(Resource::Stack).current.filter(|bytes| *bytes < LEAST_STACK).map(switchcost_units::Bytes)
 }
 
 /// How a process of ours ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of: CPU time

@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use units::Bytes;
-use workload::Pages;
+use switchcost_units::Bytes;
+use switchcost_workload::Pages;
 
 /// Size and alignment of a huge page on x86-64 and on aarch64 with 4 KiB base pages.
 const HUGE_PAGE: usize = 2 << 20;

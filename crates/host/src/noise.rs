@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use units::CpuId;
+use switchcost_units::CpuId;
 
 use crate::control::pin;
 

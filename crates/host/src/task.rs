@@ -12,7 +12,7 @@ use rustix::process::{
     Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
     waitpid,
 };
-use units::Nanos;
+use switchcost_units::Nanos;
 
 use crate::signal_action::SignalAction;
 

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
-use units::Nanos;
+use switchcost_units::Nanos;
 
 /// A timer that fires again and again, or never; gone when dropped.
 #[derive(Debug)]

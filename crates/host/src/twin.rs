@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use record::Policy;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, getpgid, kill_process_group, setpgid, setrlimit, waitpid,
 };
-use units::CpuId;
+use switchcost_record::Policy;
+use switchcost_units::CpuId;
 
 use crate::control::{StepsBelowTop, set_policy};
 use crate::fixed_addresses::fix_addresses;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 use rustix::thread::sched_setaffinity;
-use units::CpuId;
+use switchcost_units::CpuId;
 
 use crate::control::cpu_set;
 use crate::facts::{Root, own_folder_of_version_2};

@@ -7,7 +7,7 @@ use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use libc::c_int;
-use record::KernelSwitches;
+use switchcost_record::KernelSwitches;
 
 /// Of the child, and of its own children that it has waited for.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use record::SelfTestOutcome;
+use switchcost_record::SelfTestOutcome;
 
 /// The most windows that are looked at. Of windows of a millisecond or so, hardly all are disturbed on any machine that
 /// can be measured on.

@@ -6,10 +6,10 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use host::limits::ending;
-use injection::Plan;
-use record::printable;
-use units::{Bytes, Nanos};
+use switchcost_host::limits::ending;
+use switchcost_injection::Plan;
+use switchcost_record::printable;
+use switchcost_units::{Bytes, Nanos};
 
 use crate::protocol::{Order, Outcome, Place};
 use crate::run::Instruments;
@@ -355,7 +355,7 @@ fn difference(first: &Path, second: &Path) -> io::Result<Option<Fault>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use injection::TwinRun;
+    use switchcost_injection::TwinRun;
 
     fn subject(folder: &Path, checks_output: bool) -> Subject {
         Subject::new(vec!["true".into()], folder, None, checks_output).expect("it can be run")

@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use host::clock::Clock;
-use host::control::limit_real_time;
-use host::core_clock::{self, CoreProbe};
-use host::memory::{Memory, Reach};
-use host::timer::Alarm;
-use units::{Bytes, Nanos, Ticks};
-use workload::Pages;
+use switchcost_host::clock::Clock;
+use switchcost_host::control::limit_real_time;
+use switchcost_host::core_clock::{self, CoreProbe};
+use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::timer::Alarm;
+use switchcost_units::{Bytes, Nanos, Ticks};
+use switchcost_workload::Pages;
 
 /// Whoever runs so long without giving the CPU away is out of hand; the largest footprint takes some milliseconds.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use host::clock::Clock;
-use injection::TwinRun;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+use switchcost_host::clock::Clock;
+use switchcost_injection::TwinRun;
+use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
 use crate::service::ServiceOrder;
 

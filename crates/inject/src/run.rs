@@ -1,11 +1,11 @@
 //! The order of runs: passes through the footprints in random order, until the time is used up.
 
-use host::clock::{Clock, monotonic};
-use injection::{Header, Line, Plan, Run, TwinRun, Way};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use units::{Bytes, Nanos, TickRate, Ticks};
+use switchcost_host::clock::{Clock, monotonic};
+use switchcost_injection::{Header, Line, Plan, Run, TwinRun, Way};
+use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
 use crate::command::{Fault, Subject, check_undisturbed, has_pipe};
 use crate::protocol::{Answer, Order, Outcome, Place};

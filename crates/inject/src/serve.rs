@@ -3,11 +3,11 @@
 use std::io::{self, Read, Write};
 use std::process::ExitStatus;
 
-use host::clock::monotonic;
-use host::limits::ending;
-use host::secluded::in_pid_namespace;
-use host::task::{Servant, Waited};
-use units::Nanos;
+use switchcost_host::clock::monotonic;
+use switchcost_host::limits::ending;
+use switchcost_host::secluded::in_pid_namespace;
+use switchcost_host::task::{Servant, Waited};
+use switchcost_units::Nanos;
 
 use crate::protocol::{Answer, Order, Request};
 use crate::run::Executor;

@@ -20,11 +20,11 @@ pub use follow::{Followed, Follower, ServantFollower, follow};
 pub(crate) use preempt::preempt;
 pub use work::Work;
 
-use host::clock::Clock;
-use host::live::ThreadId;
-use injection::{Group, Timing};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+use switchcost_host::clock::Clock;
+use switchcost_host::live::ThreadId;
+use switchcost_injection::{Group, Timing};
+use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
 /// How a service is preempted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,11 +6,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use host::clock::monotonic;
-use host::control::{StepsBelowTop, lock_memory, pin, place_self, set_policy};
-use host::twin::{Twin, is_group_left, other_children};
-use record::Policy;
-use units::{Bytes, CpuId, Nanos, Ticks};
+use switchcost_host::clock::monotonic;
+use switchcost_host::control::{StepsBelowTop, lock_memory, pin, place_self, set_policy};
+use switchcost_host::twin::{Twin, is_group_left, other_children};
+use switchcost_record::Policy;
+use switchcost_units::{Bytes, CpuId, Nanos, Ticks};
 
 use crate::preemptor::Preemptor;
 use crate::protocol::{Answer, Order, Outcome, Place};
@@ -110,7 +110,7 @@ impl OnCpu {
             let used = self.twins[twin].used();
             let run = tallies[twin].of_run(order.rate);
             Ok(Outcome {
-                run: injection::TwinRun {
+                run: switchcost_injection::TwinRun {
                     cpu_ns: used.cpu.into(),
                     voluntary: used.voluntary,
                     involuntary: used.involuntary,

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use injection::TwinRun;
-use units::{Nanos, TickRate, Ticks};
+use switchcost_injection::TwinRun;
+use switchcost_units::{Nanos, TickRate, Ticks};
 
 /// Where turns take place. Tests script it.
 pub(crate) trait Stage {

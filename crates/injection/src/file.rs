@@ -3,9 +3,9 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use record::{Chain, Readers, printable};
-use remedies::{for_reading, for_writing};
-use units::Bytes;
+use switchcost_record::{Chain, Readers, printable};
+use switchcost_remedies::{for_reading, for_writing};
+use switchcost_units::Bytes;
 
 use crate::{Group, Header, INJECTION_SCHEMA, INJECTION_VERSION, Injection, Line, Plan, Run};
 
@@ -236,8 +236,8 @@ fn check_run(header: &Header, run: &Run) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::{End, Plan, TwinRun};
-    use record::{ClockFacts, CoreClock, HostManifest};
-    use units::{CpuId, Nanos, TickRate, Ticks};
+    use switchcost_record::{ClockFacts, CoreClock, HostManifest};
+    use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
     fn header() -> Header {
         // The machine of a record that is read by all tests.

@@ -8,10 +8,10 @@
 mod file;
 mod service;
 
-use record::{ClockFacts, CoreClock, HostManifest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, CpuId, Nanos};
+use switchcost_record::{ClockFacts, CoreClock, HostManifest};
+use switchcost_units::{Bytes, CpuId, Nanos};
 
 pub use file::{InjectionWriter, ReadInjectionError, WriteInjectionError, is_injection};
 pub use service::{Arm, Group, Look, Phase, Service};

@@ -7,9 +7,9 @@
 use std::io;
 use std::sync::Arc;
 
-use host::clock::Clock;
-use host::evidence::TaskId;
-use record::Case;
+use switchcost_host::clock::Clock;
+use switchcost_host::evidence::TaskId;
+use switchcost_record::Case;
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};

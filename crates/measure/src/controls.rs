@@ -2,12 +2,14 @@
 
 use std::io;
 
-use host::control::{MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy};
-use host::facts::{Root, refusing_real_time_share};
-use host::memory::{Memory, Reach};
-use record::{Control, ControlOutcome, Policy};
-use units::{CpuId, Nanos, format_cpu_list};
-use workload::{Pages, Sharing, WorkingSet, prepare};
+use switchcost_host::control::{
+    MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy,
+};
+use switchcost_host::facts::{Root, refusing_real_time_share};
+use switchcost_host::memory::{Memory, Reach};
+use switchcost_record::{Control, ControlOutcome, Policy};
+use switchcost_units::{CpuId, Nanos, format_cpu_list};
+use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
 
 /// A task that runs so long without blocking is out of hand; no walk of any size that fits into memory takes as long.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(30);
@@ -85,7 +87,7 @@ fn policy(wishes: &Wishes) -> Control {
 }
 
 fn memory_lock() -> Control {
-    let outcome = match host::control::can_lock_everything() {
+    let outcome = match switchcost_host::control::can_lock_everything() {
         Ok(()) => ControlOutcome::Applied,
         Err(found) => ControlOutcome::Refused {
             found,

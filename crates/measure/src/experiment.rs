@@ -3,10 +3,10 @@
 use std::io;
 use std::ops::AddAssign;
 
-use host::clock::Clock;
-use host::evidence::{TaskId, Witness};
-use record::{Arm, CountedHandoffs, Evidence, KernelSwitches, RuntimeRun};
-use units::{CpuId, Ticks};
+use switchcost_host::clock::Clock;
+use switchcost_host::evidence::{TaskId, Witness};
+use switchcost_record::{Arm, CountedHandoffs, Evidence, KernelSwitches, RuntimeRun};
+use switchcost_units::{CpuId, Ticks};
 
 /// One batch to be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Load latency by size: a pointer chase that no prefetcher follows, for the bound on what a reload can cost; the same with empty
 //! caches; and how fast lines come at best.
 
-use host::clock::Clock;
-use host::control::pin;
-use host::memory::{Memory, Reach};
-use record::{Latency, Walks};
-use units::{Bytes, CpuId, Ticks};
-use workload::{Access, Pages, Pattern, Sharing, WorkingSet, prepare, walk};
+use switchcost_host::clock::Clock;
+use switchcost_host::control::pin;
+use switchcost_host::memory::{Memory, Reach};
+use switchcost_record::{Latency, Walks};
+use switchcost_units::{Bytes, CpuId, Ticks};
+use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet, prepare, walk};
 
 use crate::LatencyPlan;
 

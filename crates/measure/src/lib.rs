@@ -1,6 +1,6 @@
 //! Internal to switchcost: the experiment: plan, calibrate, interleave, raw samples.
 //!
-//! What comes in: a [`record::Plan`]. What goes out: raw cycles of short batches, window by window, handed to a sink
+//! What comes in: a [`switchcost_record::Plan`]. What goes out: raw cycles of short batches, window by window, handed to a sink
 //! as they are taken. No statistics and no printing: when a case has enough repetitions is decided by a function that the
 //! caller passes in.
 //!

@@ -13,9 +13,9 @@ mod words;
 use std::io;
 use std::sync::Arc;
 
-use host::evidence::TaskId;
-use host::task::{Forked, fork};
-use record::{Between, Case};
+use switchcost_host::evidence::TaskId;
+use switchcost_host::task::{Forked, fork};
+use switchcost_record::{Between, Case};
 
 use crate::controls::Discipline;
 pub(crate) use seat::{Passed, Seat, pass_on};
@@ -59,6 +59,6 @@ pub(crate) fn start_peer(
 }
 
 fn cannot_start(case: &Case, running: usize, error: &io::Error) -> String {
-    let remedy = remedies::for_starting(error, "need all of them; use fewer --tasks");
+    let remedy = switchcost_remedies::for_starting(error, "need all of them; use fewer --tasks");
     format!("found room for {running} of {} tasks ({error}), {remedy}", case.tasks)
 }

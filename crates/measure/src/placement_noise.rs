@@ -9,12 +9,12 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use host::ipc::{Channel, Pipe};
-use host::memory::{Memory, Reach};
-use host::task::{Forked, fork};
 use rand::Rng;
-use units::Bytes;
-use workload::Pages;
+use switchcost_host::ipc::{Channel, Pipe};
+use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::task::{Forked, fork};
+use switchcost_units::Bytes;
+use switchcost_workload::Pages;
 
 /// Idle tasks at most: more than the kernel stacks that a CPU keeps for the next ones.
 const MOST_TASKS: u32 = 8;

@@ -4,10 +4,12 @@ mod check;
 mod presets;
 mod sizes;
 
-use record::{Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, RuntimeCase, SwitchPlan};
 use strum::{Display, EnumString};
-use units::{Bytes, CpuId, Nanos};
-use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
+use switchcost_record::{
+    Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, RuntimeCase, SwitchPlan,
+};
+use switchcost_units::{Bytes, CpuId, Nanos};
+use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
 
 pub use check::PlanError;
 pub use sizes::{LatencyPlan, latency_plan, sweep_sizes};

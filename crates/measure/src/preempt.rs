@@ -11,11 +11,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use host::clock::Clock;
-use host::evidence::TaskId;
-use record::{Arm, Case};
-use units::Nanos;
-use workload::{WorkingSet, walk};
+use switchcost_host::clock::Clock;
+use switchcost_host::evidence::TaskId;
+use switchcost_record::{Arm, Case};
+use switchcost_units::Nanos;
+use switchcost_workload::{WorkingSet, walk};
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};
@@ -108,9 +108,9 @@ impl Experiment for Preemption {
 fn walking_period(own: &Seat, shared: &Shared, case: &Case) -> Nanos {
     let memory = own.memory(shared, true);
     walk(memory, &case.working_set);
-    let start = host::clock::monotonic();
+    let start = switchcost_host::clock::monotonic();
     walk(memory, &case.working_set);
-    let one = host::clock::monotonic().saturating_sub(start);
+    let one = switchcost_host::clock::monotonic().saturating_sub(start);
     Nanos((one.0 * 8).max(PERIOD.0))
 }
 

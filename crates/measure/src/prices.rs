@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use host::clock::Clock;
-use host::control::{StepsBelowTop, set_policy};
-use profile::Kind;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::Policy;
-use units::{Bytes, Nanos, TickRate};
+use switchcost_host::clock::Clock;
+use switchcost_host::control::{StepsBelowTop, set_policy};
+use switchcost_profile::Kind;
+use switchcost_record::Policy;
+use switchcost_units::{Bytes, Nanos, TickRate};
 
 use arrays::{Array, LINE, touched};
 
@@ -80,14 +80,14 @@ fn price_rounds(
     let timed = || {
         let before = clock.0.now();
         (0..PASSES).for_each(|_| array.walk());
-        clock.1.nanos(units::Ticks(clock.0.now().0.saturating_sub(before.0))).0 as f64
+        clock.1.nanos(switchcost_units::Ticks(clock.0.now().0.saturating_sub(before.0))).0 as f64
     };
     timed();
     // Others would take the CPU, and the caches, between the two times. An array takes some milliseconds.
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1)).ok();
-    let (began, mut rounds) = (host::clock::monotonic(), Vec::new());
+    let (began, mut rounds) = (switchcost_host::clock::monotonic(), Vec::new());
     while rounds.len() < FEWEST_ROUNDS
-        || (rounds.len() < MOST_ROUNDS && host::clock::monotonic().saturating_sub(began) < time)
+        || (rounds.len() < MOST_ROUNDS && switchcost_host::clock::monotonic().saturating_sub(began) < time)
     {
         touch(away);
         let behind = timed();

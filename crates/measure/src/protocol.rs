@@ -1,10 +1,10 @@
 //! What the measuring process and the process of one repetition say to each other: JSON, one value a line.
 
-use host::clock::Clock;
-use host::core_clock::CycleEvent;
-use record::{Arm, Case, Cycles, RuntimeRun, Sample};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, TickRate};
+use switchcost_host::clock::Clock;
+use switchcost_host::core_clock::CycleEvent;
+use switchcost_record::{Arm, Case, Cycles, RuntimeRun, Sample};
+use switchcost_units::{Bytes, Nanos, TickRate};
 
 /// Rounds of one timed batch of each arm, once calibrated; 0 means not yet known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

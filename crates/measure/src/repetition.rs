@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
-use host::clock::{Clock, monotonic};
-use host::core_clock::{self, Count, CycleSource, RunningCounter};
-use host::evidence::TaskId;
-use host::perf::{CounterSet, Event, System};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::{
+use switchcost_host::clock::{Clock, monotonic};
+use switchcost_host::core_clock::{self, Count, CycleSource, RunningCounter};
+use switchcost_host::evidence::TaskId;
+use switchcost_host::perf::{CounterSet, Event, System};
+use switchcost_record::{
     Arm, Batches, Between, Case, CountedHandoffs, Cycles, Evidence, KernelSwitches, Mechanism, RuntimeRun, Sample,
 };
-use units::{Nanos, Ticks};
+use switchcost_units::{Nanos, Ticks};
 
 use crate::at_once::AtOnce;
 use crate::controls::Discipline;

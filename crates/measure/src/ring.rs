@@ -16,10 +16,10 @@
 use std::io;
 use std::sync::Arc;
 
-use host::clock::Clock;
-use host::evidence::TaskId;
-use host::ipc::Channel;
-use record::{Case, CountedHandoffs, Mechanism};
+use switchcost_host::clock::Clock;
+use switchcost_host::evidence::TaskId;
+use switchcost_host::ipc::Channel;
+use switchcost_record::{Case, CountedHandoffs, Mechanism};
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};
@@ -103,7 +103,7 @@ impl Experiment for Ring {
 
     /// The peers walk once each, and the token is back at task 0, which keeps it for its walks.
     fn visit(&mut self, walks: u32, before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
-        let batch = Batch { arm: record::Arm::SwitchTotal, rounds: 1, warm_up: 0 };
+        let batch = Batch { arm: switchcost_record::Arm::SwitchTotal, rounds: 1, warm_up: 0 };
         let (shared, links) = (&self.shared, &self.shared.links);
         let (out, back, own) = (links.to(1), links.to(0), links.own(0));
         before();
@@ -125,7 +125,7 @@ impl Experiment for Ring {
         if self.case.mechanism == Mechanism::Yield {
             return Ok(None);
         }
-        let batch = Batch { arm: record::Arm::SwitchDirect, rounds: count, warm_up: 10 };
+        let batch = Batch { arm: switchcost_record::Arm::SwitchDirect, rounds: count, warm_up: 10 };
         self.command_all(Command::Ring { walks: false, warm_up: batch.warm_up, rounds: batch.rounds })?;
         let (out, back) = (self.shared.links.to(1), self.shared.links.to(0));
         let mut handoffs = Vec::with_capacity(count as usize);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use host::clock::{Clock, monotonic};
-use host::core_clock::CycleEvent;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::{Cycles, EndReason, Header, Line, Refusal};
-use units::{Nanos, TickRate};
+use switchcost_host::clock::{Clock, monotonic};
+use switchcost_host::core_clock::CycleEvent;
+use switchcost_record::{Cycles, EndReason, Header, Line, Refusal};
+use switchcost_units::{Nanos, TickRate};
 
 use crate::protocol::{BatchRounds, Launch, Message, Order};
 

@@ -11,15 +11,15 @@
 use std::io;
 use std::process::Command;
 
-use host::clock::monotonic;
-use host::control::{PinGuard, pin};
-use host::conversation::{Conversation, Silence};
-use host::evidence::TaskId;
-use host::limits::ending;
-use record::{Arm, CountedHandoffs, KernelSwitches, RuntimeRun, WarmUp, printable};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, TickRate};
-use workload::{Access, Pattern, Sharing};
+use switchcost_host::clock::monotonic;
+use switchcost_host::control::{PinGuard, pin};
+use switchcost_host::conversation::{Conversation, Silence};
+use switchcost_host::evidence::TaskId;
+use switchcost_host::limits::ending;
+use switchcost_record::{Arm, CountedHandoffs, KernelSwitches, RuntimeRun, WarmUp, printable};
+use switchcost_units::{Bytes, Nanos, TickRate};
+use switchcost_workload::{Access, Pattern, Sharing};
 
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::protocol::{Launch, Order};

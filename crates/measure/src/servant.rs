@@ -2,10 +2,10 @@
 
 use std::io;
 
-use host::clock::monotonic;
-use host::limits::{ending, may_have_ended};
-use host::task::{Servant, Waited};
-use units::Nanos;
+use switchcost_host::clock::monotonic;
+use switchcost_host::limits::{ending, may_have_ended};
+use switchcost_host::task::{Servant, Waited};
+use switchcost_units::Nanos;
 
 use crate::protocol::{Message, Order};
 use crate::run::{Executor, RepetitionOutcome};

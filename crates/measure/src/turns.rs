@@ -4,10 +4,10 @@
 //! set up, two rounds ──> SIGSTOP ──(tracing begins, SIGCONT)──> so many rounds ──> SIGSTOP ──> end
 //! ```
 
-use host::clock::Clock;
-use record::{Arm, Case, Mechanism};
 use serde::{Deserialize, Serialize};
-use units::{Nanos, TickRate};
+use switchcost_host::clock::Clock;
+use switchcost_record::{Arm, Case, Mechanism};
+use switchcost_units::{Nanos, TickRate};
 
 use crate::experiment::Batch;
 use crate::protocol::{BatchRounds, Order};
@@ -82,7 +82,7 @@ pub fn take_turns(json: &str) -> Result<(), String> {
     let mut experiment = start_experiment(&turns.order())?;
     let mut run =
         |rounds| experiment.run(Batch { arm, rounds, warm_up: 0 }).map(drop).map_err(|error| error.to_string());
-    let stop = || host::task::stop_self().map_err(|error| format!("found no way to stop itself ({error})"));
+    let stop = || switchcost_host::task::stop_self().map_err(|error| format!("found no way to stop itself ({error})"));
     run(ROUNDS_BEFORE)?;
     stop()?;
     run(rounds)?;
@@ -91,8 +91,8 @@ pub fn take_turns(json: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Between, Placement, Policy, Relation};
-    use workload::WorkingSet;
+    use switchcost_record::{Between, Placement, Policy, Relation};
+    use switchcost_workload::WorkingSet;
 
     use super::*;
 

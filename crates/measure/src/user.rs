@@ -13,11 +13,11 @@ use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 
-use host::clock::Clock;
-use host::memory::{Memory, Reach};
-use record::Mechanism;
-use units::Ticks;
-use workload::{Sharing, WorkingSet, prepare, walk};
+use switchcost_host::clock::Clock;
+use switchcost_host::memory::{Memory, Reach};
+use switchcost_record::Mechanism;
+use switchcost_units::Ticks;
+use switchcost_workload::{Sharing, WorkingSet, prepare, walk};
 
 use crate::controls::{Discipline, Imposed, private_array};
 use crate::experiment::{Batch, Experiment, Split, Timed};

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 
-use host::clock::{Clock, monotonic};
-use record::{Arm, Batches, Cycles, EndReason, Evidence, Header, KernelSwitches, Line};
+use switchcost_host::clock::{Clock, monotonic};
 use switchcost_measure::{
     BatchRounds, Executor, Instruments, Message, Order, Progress, RepetitionOutcome, Stop, measure,
 };
-use units::{Nanos, TickRate};
+use switchcost_record::{Arm, Batches, Cycles, EndReason, Evidence, Header, KernelSwitches, Line};
+use switchcost_units::{Nanos, TickRate};
 
 /// Answers each order with one window of cycles, or as its script says.
 #[derive(Default)]

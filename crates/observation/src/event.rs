@@ -1,6 +1,6 @@
 //! A switch or a wake-up, one by one. They are not in the record: what is made of them is a trace of its own.
 
-use units::{CpuId, Nanos};
+use switchcost_units::{CpuId, Nanos};
 
 /// What happened on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use record::Chain;
-use remedies::{for_reading, for_writing};
-use units::Bytes;
+use switchcost_record::Chain;
+use switchcost_remedies::{for_reading, for_writing};
+use switchcost_units::Bytes;
 
 use crate::{OBSERVATION_FORM, OBSERVATION_SCHEMA, OBSERVATION_VERSION, Observation};
 
@@ -86,7 +86,7 @@ impl Observation {
         match version(&head.schema) {
             Some(version) if version >= CHECKED_SINCE => open_sealed(&mut text).map_err(damaged)?,
             Some(_) => {}
-            None => return Err(unfit(record::printable(&head.schema))),
+            None => return Err(unfit(switchcost_record::printable(&head.schema))),
         }
         let observation: Observation = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         observation.contradiction().map_or(Ok(observation), |why| Err(damaged(why)))
@@ -99,7 +99,7 @@ impl Observation {
             let causes = tasks.causes.iter().fold(0u64, |sum, cause| sum.saturating_add(cause.switches));
             let switches = tasks.switches();
             (causes.abs_diff(switches) > tasks.count).then(|| {
-                let name = record::printable(&tasks.name);
+                let name = switchcost_record::printable(&tasks.name);
                 format!("{name} has {switches} switches and {causes} causes of switches")
             })
         })

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Nanos;
+use switchcost_units::Nanos;
 
 /// Shorter times are all in the first bucket.
 const FIRST_LOG: u32 = 8;

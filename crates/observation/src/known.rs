@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos};
+use switchcost_units::{Bytes, Nanos};
 
 use crate::Cost;
 

@@ -14,10 +14,10 @@ mod since;
 mod stacks;
 mod wait;
 
-use record::HostManifest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, CpuId, Nanos};
+use switchcost_record::HostManifest;
+use switchcost_units::{Bytes, CpuId, Nanos};
 
 pub use cause::{Entry, FutexWait, Why};
 pub use event::{Event, EventKind, Thread};

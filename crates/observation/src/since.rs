@@ -1,4 +1,4 @@
-use units::Nanos;
+use switchcost_units::Nanos;
 
 use crate::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Waits};
 

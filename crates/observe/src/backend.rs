@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use observation::Event;
-use units::Nanos;
+use switchcost_observation::Event;
+use switchcost_units::Nanos;
 
 use crate::kernel::NoBpf;
 use crate::observer::{Counted, Totals};

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use aya::maps::{MapData, Queue, RingBuf};
-use host::facts::Root;
-use observation::{CpuTime, Event, EventKind, Histogram, InScheduler, Lost, OwnCost, Source, Thread};
-use record::HostManifest;
-use units::{CpuId, Nanos};
+use switchcost_host::facts::Root;
+use switchcost_observation::{CpuTime, Event, EventKind, Histogram, InScheduler, Lost, OwnCost, Source, Thread};
+use switchcost_record::HostManifest;
+use switchcost_units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::cpus::Cpus;
@@ -170,7 +170,7 @@ impl ByBpf {
     /// What was counted so far.
     pub(crate) fn so_far(&mut self) -> Result<Counted, NoBpf> {
         self.tick();
-        let now = host::clock::monotonic();
+        let now = switchcost_host::clock::monotonic();
         let mut sums = self.sums.clone();
         for place in 1..TASKS {
             if self.tables.state(place) != task_state::FREE {

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 
-use host::clock::monotonic;
-use host::facts::Root;
-use host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
-use observation::{Lost, Source, bucket_of};
-use record::HostManifest;
-use units::{CpuId, Nanos};
+use switchcost_host::clock::monotonic;
+use switchcost_host::facts::Root;
+use switchcost_host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
+use switchcost_observation::{Lost, Source, bucket_of};
+use switchcost_record::HostManifest;
+use switchcost_units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 
 use crate::kernel_counts::{self, KernelCounts};

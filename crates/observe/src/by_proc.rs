@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use host::facts::Root;
-use observation::{Lost, Source, Tasks};
-use units::Nanos;
+use switchcost_host::facts::Root;
+use switchcost_observation::{Lost, Source, Tasks};
+use switchcost_units::Nanos;
 
 use crate::observer::{Counted, Totals};
 use crate::subject::process_of;

@@ -5,9 +5,9 @@ use std::io;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use host::held::{Held, Parent};
-use host::restorer::Restorer;
 use rustix::process::{Pid, Signal, kill_process};
+use switchcost_host::held::{Held, Parent};
+use switchcost_host::restorer::Restorer;
 
 use crate::backend::Backend;
 use crate::run::ObserveError;

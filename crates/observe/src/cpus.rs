@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use host::facts::{Root, online};
-use units::CpuId;
+use switchcost_host::facts::{Root, online};
+use switchcost_units::CpuId;
 
 use crate::layout::CPUS;
 

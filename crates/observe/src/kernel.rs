@@ -5,8 +5,8 @@ use std::io;
 use aya::maps::{HashMap, MapData, Queue, RingBuf};
 use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
-use host::signals::undisturbed;
 use rustix::process::{Resource, Rlimit, setrlimit};
+use switchcost_host::signals::undisturbed;
 
 use crate::container;
 use crate::layout::{NeighbourWords, TASKS};

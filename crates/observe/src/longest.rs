@@ -1,7 +1,7 @@
 //! The longest waits for a CPU, out of those that each CPU keeps.
 
-use observation::{Behind, LongWait};
-use units::Nanos;
+use switchcost_observation::{Behind, LongWait};
+use switchcost_units::Nanos;
 
 use crate::layout::{Wait, process};
 use crate::sums::until_zero;

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
-use units::Bytes;
+use switchcost_units::Bytes;
 
 /// From the first look at what is resident to the second, twice as long to the third, ...: a program has its memory soon, and may not
 /// run for long ...

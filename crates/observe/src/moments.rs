@@ -1,7 +1,7 @@
 //! How switches and waits are spread over the window: sums of short stretches, as many as one can look at.
 
-use observation::Moment;
-use units::Nanos;
+use switchcost_observation::Moment;
+use switchcost_units::Nanos;
 
 use crate::observer::Totals;
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use observation::{CpuTime, Event, InScheduler, LongWait, Lost, OwnCost, Pair, SampledStacks, Source, Tasks, Waits};
-use record::HostManifest;
-use units::Nanos;
+use switchcost_observation::{
+    CpuTime, Event, InScheduler, LongWait, Lost, OwnCost, Pair, SampledStacks, Source, Tasks, Waits,
+};
+use switchcost_record::HostManifest;
+use switchcost_units::Nanos;
 
 use crate::backend::Backend;
 use crate::by_bpf::ByBpf;
@@ -128,7 +130,7 @@ impl Observer {
 
 impl Backend for Observer {
     fn now(&self) -> Nanos {
-        host::clock::monotonic()
+        switchcost_host::clock::monotonic()
     }
 
     fn pause(&mut self, time: Nanos) {
@@ -136,7 +138,7 @@ impl Backend for Observer {
     }
 
     fn own_cpu_time(&self) -> Nanos {
-        Nanos(host::usage::own_cpu_time().as_nanos() as u64)
+        Nanos(switchcost_host::usage::own_cpu_time().as_nanos() as u64)
     }
 
     fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use aya::programs::ProgramFd;
 use aya::sys::{Stats, enable_stats};
-use units::Nanos;
+use switchcost_units::Nanos;
 
 /// Of each second so much is accounted for.
 const SAMPLED: Duration = Duration::from_millis(100);

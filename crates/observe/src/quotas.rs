@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host::facts::{CpuThrottling, Root, cpu_groups, cpu_throttling};
-use observation::Throttled;
-use units::Nanos;
+use switchcost_host::facts::{CpuThrottling, Root, cpu_groups, cpu_throttling};
+use switchcost_observation::Throttled;
+use switchcost_units::Nanos;
 
 /// Control groups looked at.
 const GROUPS: usize = 64;

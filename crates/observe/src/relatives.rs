@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use host::facts::{Root, relation};
-use record::Relation;
-use units::CpuId;
+use switchcost_host::facts::{Root, relation};
+use switchcost_record::Relation;
+use switchcost_units::CpuId;
 
 /// Names the core and the last-level cache of each by the first CPU that has it.
 pub(crate) fn relatives(cpus: &[CpuId]) -> BTreeMap<CpuId, (u32, u32)> {

@@ -38,6 +38,6 @@ impl Before {
 }
 
 fn counted(command: &str) -> Result<u64, ObserveError> {
-    host::counting_command::counted(command)
+    switchcost_host::counting_command::counted(command)
         .map_err(|found| ObserveError::Requests { command: command.to_owned(), found })
 }

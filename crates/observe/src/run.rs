@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::io;
 
-use host::facts::{Root, slice_extensions};
-use observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Throttled};
-use units::Nanos;
+use switchcost_host::facts::{Root, slice_extensions};
+use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Throttled};
+use switchcost_units::Nanos;
 
 use crate::backend::Backend;
 use crate::kernel::NoBpf;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
-use observation::SampledStacks;
+use switchcost_observation::SampledStacks;
 use zerocopy::FromBytes;
 
 use crate::kernel::{NoBpf, refused, refused_program};

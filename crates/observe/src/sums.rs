@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use observation::{Cause, Entry, FutexWait, Histogram, Pair, Tasks, Waits, Why};
+use switchcost_observation::{Cause, Entry, FutexWait, Histogram, Pair, Tasks, Waits, Why};
+use switchcost_units::Nanos;
 use syscalls::Sysno;
-use units::Nanos;
 
 use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, reason, task_state};
 use crate::memory::Memory;

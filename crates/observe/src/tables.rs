@@ -4,8 +4,8 @@ use std::io;
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use host::shared_file::SharedFile;
-use units::Nanos;
+use switchcost_host::shared_file::SharedFile;
+use switchcost_units::Nanos;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::Kernel;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use host::facts::Root;
-use observation::Subject;
-use units::Nanos;
+use switchcost_host::facts::Root;
+use switchcost_observation::Subject;
+use switchcost_units::Nanos;
 
 use crate::backend::Backend;
 use crate::command::Command;

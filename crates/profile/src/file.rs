@@ -2,10 +2,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use record::printable;
-use remedies::for_reading;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use switchcost_record::printable;
+use switchcost_remedies::for_reading;
 
 use crate::{PRICES_SCHEMA, PROFILE_SCHEMA, Prices, Profile};
 
@@ -129,7 +129,7 @@ impl Prices {
 mod tests {
     use super::*;
     use crate::{Kind, Price, Reused};
-    use units::Bytes;
+    use switchcost_units::Bytes;
 
     fn profile() -> Profile {
         Profile {

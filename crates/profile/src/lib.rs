@@ -9,7 +9,7 @@ mod prices;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
-use units::Bytes;
+use switchcost_units::Bytes;
 
 pub use file::{ProfileFileError, read_prices, read_profile};
 pub use prices::{PRICES_SCHEMA, Price, Prices, SwitchPath};

@@ -1,9 +1,9 @@
 //! What a machine asks for a line that was lost.
 
-use record::Cache;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use switchcost_record::Cache;
+use switchcost_units::Bytes;
 
 use crate::Kind;
 

@@ -60,7 +60,7 @@ pub enum PrepareError {
     /// An input cannot be written.
     #[error(
         "found {path} not to be written ({source}), {}",
-        remedies::for_writing(source, "another folder with TMPDIR")
+        switchcost_remedies::for_writing(source, "another folder with TMPDIR")
     )]
     Write {
         /// The file.

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use units::{Nanos, Ticks};
+use switchcost_units::{Nanos, Ticks};
 
 use crate::{Arm, Evidence, KernelSwitches};
 

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use remedies::{for_reading, for_writing};
-use units::Bytes;
+use switchcost_remedies::{for_reading, for_writing};
+use switchcost_units::Bytes;
 
 use crate::{
     ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers, Refusal, RuntimeRun,

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, TickRate, Ticks};
+use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
 use crate::{Cycles, HostManifest, Plan, RuntimeFacts, RuntimeRun, Sample};
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::Display;
-use units::{Bytes, CpuId};
+use switchcost_units::{Bytes, CpuId};
 
 /// What the machine reports, or the reason why it does not.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]

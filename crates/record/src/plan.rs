@@ -1,8 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
-use units::{Bytes, CpuId, Nanos};
-use workload::WorkingSet;
+use switchcost_units::{Bytes, CpuId, Nanos};
+use switchcost_workload::WorkingSet;
 
 use crate::{Between, Mechanism, RuntimeCase};
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
-use units::Nanos;
+use switchcost_units::Nanos;
 
 /// Whom the control goes to.
 #[derive(

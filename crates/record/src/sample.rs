@@ -3,7 +3,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
-use units::{CpuId, Nanos, Ticks};
+use switchcost_units::{CpuId, Nanos, Ticks};
 
 /// Which of the four programs of a case a batch ran. All four are the same loop over the same pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter)]

@@ -1,10 +1,10 @@
 //! The conditions of a case in the formats for programs: the same names and the same text wherever a case stands.
 
-use record::{Between, Case, Mechanism, Policy, Relation};
 use schemars::JsonSchema;
 use serde::Serialize;
-use units::{Bytes, CpuId, format_cpu_list};
-use workload::{Access, Pages, Pattern, Sharing};
+use switchcost_record::{Between, Case, Mechanism, Policy, Relation};
+use switchcost_units::{Bytes, CpuId, format_cpu_list};
+use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
 use crate::for_programs::Column;
 
@@ -87,8 +87,8 @@ pub(crate) const CASE_COLUMNS: [Column<Case>; 15] = [
 
 #[cfg(test)]
 mod tests {
-    use record::Placement;
-    use workload::WorkingSet;
+    use switchcost_record::Placement;
+    use switchcost_workload::WorkingSet;
 
     use super::*;
 

@@ -9,7 +9,7 @@ mod screen;
 mod table;
 mod words;
 
-use analysis::compare::{Basis, Comparison, Difference};
+use switchcost_analysis::compare::{Basis, Comparison, Difference};
 
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;

@@ -1,6 +1,6 @@
 //! The report on a machine's fitness to measure.
 
-use record::{Check, Fitness, Severity};
+use switchcost_record::{Check, Fitness, Severity};
 
 use crate::entry::{Entry, Side, Tone};
 use crate::for_programs::{csv, json};

@@ -12,8 +12,8 @@ mod script;
 mod section;
 mod table;
 
-use analysis::compare::Comparison;
 use maud::{DOCTYPE, Markup, html};
+use switchcost_analysis::compare::Comparison;
 
 use crate::compare::Request;
 use crate::reproduce::Reproduction;

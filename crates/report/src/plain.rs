@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use record::is_printable;
+use switchcost_record::is_printable;
 
 /// Text of unknown origin as one line that is safe to print: line breaks and tabs become spaces; every other control
 /// character (terminal escapes begin with one, of C0 or C1) and every mark that reverses the order of text on a

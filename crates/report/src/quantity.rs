@@ -1,4 +1,4 @@
-use analysis::Estimate;
+use switchcost_analysis::Estimate;
 
 /// Stands where there is no number.
 pub(crate) const NO_NUMBER: &str = "-";

@@ -9,7 +9,7 @@ mod csv;
 pub(crate) mod json;
 mod screen;
 
-use ::reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict};
+use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict};
 
 use crate::entry::{Entry, Side, Tone};
 use crate::figure::Figure;

@@ -1,11 +1,11 @@
 //! JSON Schema of everything that is printed as JSON, made from the types that are printed: their fields, and what is said of them.
 
-use observation::Observation;
-use record::Fitness;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
+use switchcost_observation::Observation;
+use switchcost_record::Fitness;
 
 use crate::simulate::{at_once, orders, trials};
 use crate::{compare, inject, measure, observe, reproduce, simulate, trace};
@@ -15,12 +15,12 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         of::<measure::json::ReportView<'_>>(measure::MEASURE_REPORT_SCHEMA),
         of::<observe::json::View<'_>>(observe::OBSERVE_REPORT_SCHEMA),
-        of::<Observation>(observation::OBSERVATION_FORM),
+        of::<Observation>(switchcost_observation::OBSERVATION_FORM),
         of::<inject::json::View<'_>>(inject::INJECT_REPORT_SCHEMA),
-        of::<profile::Profile>(profile::PROFILE_SCHEMA),
-        of::<profile::Prices>(profile::PRICES_SCHEMA),
+        of::<switchcost_profile::Profile>(switchcost_profile::PROFILE_SCHEMA),
+        of::<switchcost_profile::Prices>(switchcost_profile::PRICES_SCHEMA),
         of::<compare::json::View<'_>>(compare::COMPARE_SCHEMA),
-        of::<Fitness>(record::DOCTOR_SCHEMA),
+        of::<Fitness>(switchcost_record::DOCTOR_SCHEMA),
         of::<trace::Info<'_>>(trace::INFO_SCHEMA),
         of::<trace::Checked<'_>>(trace::CHECK_SCHEMA),
         of::<simulate::json::ReportView<'_>>(simulate::SIMULATE_REPORT_SCHEMA),

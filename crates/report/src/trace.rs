@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use trace::{Cause, CheckReport, Chunk, Mark, TraceSummary, syscall_name};
+use switchcost_trace::{Cause, CheckReport, Chunk, Mark, TraceSummary, syscall_name};
 
 use crate::entry::{Side, Tone};
 use crate::for_programs::{csv, json};
@@ -21,7 +21,7 @@ pub(crate) struct Info<'a> {
     /// Name and version of this form.
     schema: &'static str,
     /// What the trace says of itself.
-    header: &'a trace::TraceHeader,
+    header: &'a switchcost_trace::TraceHeader,
     /// Chunks.
     chunks: u64,
     /// Bytes of the file up to the last whole record.
@@ -383,7 +383,7 @@ fn mark_text(mark: &Mark) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::{Block, ProcessId, Reference, TaskId};
+    use switchcost_trace::{Block, ProcessId, Reference, TaskId};
 
     #[test]
     fn what_a_source_left_out_is_repeated_harmlessly() {

@@ -5,8 +5,8 @@ mod perf;
 pub(crate) mod tests;
 mod user_mode;
 
-use analysis::{CaseFinding, Estimate};
-use record::{MeasureRecord, Mechanism};
+use switchcost_analysis::{CaseFinding, Estimate};
+use switchcost_record::{MeasureRecord, Mechanism};
 
 use crate::claims::{Found, Quantities, Term, exact, ratio};
 use crate::exhibit::Cell;

@@ -1,7 +1,7 @@
 //! Intervals of what is computed here alone; all at 90 %, as the papers' and those of `analysis`.
 
-use analysis::simulation::interval;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use switchcost_analysis::simulation::interval;
 
 const CONFIDENCE: f64 = 0.9;
 

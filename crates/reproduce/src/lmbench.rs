@@ -1,7 +1,7 @@
 //! lmbench's matrix of context switches: seven columns of processes and sizes.
 
-use analysis::CaseFinding;
-use units::Bytes;
+use switchcost_analysis::CaseFinding;
+use switchcost_units::Bytes;
 
 use crate::claims::{Found, Quantities, ratio, ratio_within_run};
 use crate::exhibit::Cell;
@@ -19,7 +19,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
 }
 
 /// Nanoseconds a hand-off, the reload of the data included, as lmbench counts.
-fn cost(records: &Records, (tasks, kib): (u32, u64)) -> Result<analysis::Estimate, String> {
+fn cost(records: &Records, (tasks, kib): (u32, u64)) -> Result<switchcost_analysis::Estimate, String> {
     let (_, findings) = records.measured(STEP)?;
     let is_wanted =
         |finding: &&CaseFinding| finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib);
@@ -32,7 +32,7 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     exhibit.steps.push(STEP.to_owned());
     let names: Vec<String> = COLUMNS.iter().map(|(tasks, kib)| format!("{tasks}p/{kib}K")).collect();
     let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let row = |get: fn(&analysis::Estimate) -> f64| -> Vec<Cell> {
+    let row = |get: fn(&switchcost_analysis::Estimate) -> f64| -> Vec<Cell> {
         let cell = |column: &(u32, u64)| {
             let cost = cost(records, *column);
             Cell::or_missing(cost.as_ref().ok().map(|e| get(e) / 1e3), 3, &cost.clone().err().unwrap_or_default())

@@ -5,8 +5,8 @@ mod measured;
 mod simulated;
 mod with_kernel;
 
-use record::{CacheKind, HostManifest};
-use units::Bytes;
+use switchcost_record::{CacheKind, HostManifest};
+use switchcost_units::Bytes;
 
 use crate::claims::Quantities;
 use crate::{Effort, Exhibit, Records, Site, Step};

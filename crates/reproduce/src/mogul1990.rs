@@ -9,8 +9,8 @@ mod quantities;
 mod table_4;
 mod with_kernel;
 
-use analysis::simulation::{DesignFinding, Findings};
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{DesignFinding, Findings};
+use switchcost_simulation_result::Simulation;
 
 use crate::{Effort, Exhibit, Records, Site, Step};
 

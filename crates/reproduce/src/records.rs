@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use analysis::{Findings, simulation};
-use record::MeasureRecord;
-use simulation_result::Simulation;
+use switchcost_analysis::{Findings, simulation};
+use switchcost_record::MeasureRecord;
+use switchcost_simulation_result::Simulation;
 
 /// The records that the steps left, by the steps' names.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
-use record::HostManifest;
-use units::CpuId;
+use switchcost_record::HostManifest;
+use switchcost_units::CpuId;
 
 /// How much time the steps may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

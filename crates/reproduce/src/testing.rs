@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use analysis::simulation::{Analyser, Options};
-use analysis::{CaseFinding, Estimate, Findings, simulation};
-use record::{Between, MeasureRecord, Mechanism};
-use simulation_record::SimulationRecord;
-use simulation_result::Simulation;
-use units::Bytes;
-use workload::Access;
+use switchcost_analysis::simulation::{Analyser, Options};
+use switchcost_analysis::{CaseFinding, Estimate, Findings, simulation};
+use switchcost_record::{Between, MeasureRecord, Mechanism};
+use switchcost_simulation_record::SimulationRecord;
+use switchcost_simulation_result::Simulation;
+use switchcost_units::Bytes;
+use switchcost_workload::Access;
 
 use crate::{Kind, Paper, Records, Verdict};
 
@@ -32,7 +32,7 @@ pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
 /// A record without results; push what was found.
 pub(crate) fn measured() -> (MeasureRecord, Findings) {
     let record = MeasureRecord::read(&sample("record", "measure-1.jsonl")).expect("a committed record");
-    let mut findings = analysis::analyse(&record);
+    let mut findings = switchcost_analysis::analyse(&record);
     findings.results.clear();
     (record, findings)
 }
@@ -54,7 +54,7 @@ pub(crate) fn estimate(ns: f64) -> Estimate {
 /// A case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
     let record = MeasureRecord::read(&sample("record", "measure-1.jsonl")).expect("a committed record");
-    let mut finding = analysis::analyse(&record).results.remove(0);
+    let mut finding = switchcost_analysis::analyse(&record).results.remove(0);
     let case = &mut finding.case;
     (case.mechanism, case.between, case.tasks) = (mechanism, Between::Process, 2);
     (case.working_set.size_bytes, case.working_set.stride_bytes, case.working_set.access) =

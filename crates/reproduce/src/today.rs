@@ -11,8 +11,8 @@ mod shared_cache;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use analysis::{CaseFinding, Estimate};
-use record::{Between, CacheKind, HostManifest, Mechanism};
+use switchcost_analysis::{CaseFinding, Estimate};
+use switchcost_record::{Between, CacheKind, HostManifest, Mechanism};
 
 use crate::claims::Quantities;
 use crate::{Effort, Exhibit, Records, Site, Step};

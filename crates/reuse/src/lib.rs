@@ -18,8 +18,8 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use profile::{Profile, Program};
-use trace::{Block, Chunk, Lives, Mapping, Mark, ProcessId, Reference, TraceHeader};
+use switchcost_profile::{Profile, Program};
+use switchcost_trace::{Block, Chunk, Lives, Mapping, Mark, ProcessId, Reference, TraceHeader};
 
 use company::{Access, Arrival, Company};
 use over_cuts::OverCuts;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use profile::{Kind, Reused, Spread};
-use units::Bytes;
+use switchcost_profile::{Kind, Reused, Spread};
+use switchcost_units::Bytes;
 
 use crate::CUT;
 use crate::quantiles::Quantiles;

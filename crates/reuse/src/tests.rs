@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use trace::{BlockFlags, TaskId, TraceOrder};
-use units::Bytes;
+use switchcost_trace::{BlockFlags, TaskId, TraceOrder};
+use switchcost_units::Bytes;
 
 use super::*;
 
@@ -113,7 +113,7 @@ fn walk(lines: u64, steps: u64, place: impl Fn(u64) -> u64) -> Vec<(u64, u16)> {
     (0..steps).map(|step| (DATA_LINE + place(step % lines), 16)).collect()
 }
 
-fn row(profile: &Profile, kind: profile::Kind, age: Bytes) -> Option<&[f64]> {
+fn row(profile: &Profile, kind: switchcost_profile::Kind, age: Bytes) -> Option<&[f64]> {
     let found = profile.reused.iter().find(|row| (row.kind, row.age_bytes) == (kind, age));
     found.map(|row| row.lines.as_slice())
 }
@@ -122,12 +122,12 @@ fn row(profile: &Profile, kind: profile::Kind, age: Bytes) -> Option<&[f64]> {
 #[test]
 fn a_walk_is_sequential_and_as_old_as_it_is_long() {
     let profile = profile_of(&walk(2047, 100_000, |step| step), MOST_LINES);
-    let found = row(&profile, profile::Kind::Sequential, Bytes::kib(128)).expect("a row");
+    let found = row(&profile, switchcost_profile::Kind::Sequential, Bytes::kib(128)).expect("a row");
     // 64 lines in 1,024 instructions, until all have come; the first time round they are new.
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
     assert!((found[6] / 2047.0 - 0.98).abs() < 0.01, "{found:?}");
     // The first two of each round have no stream before them.
-    let others = row(&profile, profile::Kind::Dependent, Bytes::kib(128)).expect("a row");
+    let others = row(&profile, switchcost_profile::Kind::Dependent, Bytes::kib(128)).expect("a row");
     assert!(others[6] < 2.5, "{others:?}");
     assert!((profile.lines[0].p50 / 65.0 - 1.0).abs() < 0.04, "{:?}", profile.lines);
 }
@@ -135,7 +135,7 @@ fn a_walk_is_sequential_and_as_old_as_it_is_long() {
 #[test]
 fn steps_of_one_instruction_that_stay_the_same_are_strided() {
     let profile = profile_of(&walk(2047, 100_000, |step| step * 3), MOST_LINES);
-    let found = row(&profile, profile::Kind::Strided, Bytes::kib(128)).expect("a row");
+    let found = row(&profile, switchcost_profile::Kind::Strided, Bytes::kib(128)).expect("a row");
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
 }
 
@@ -144,7 +144,7 @@ fn steps_of_one_instruction_that_stay_the_same_are_strided() {
 fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
     let profile = profile_of(&walk(2039, 100_000, |step| step * 797 % 2039 * 5), MOST_LINES);
     let of = |kind| row(&profile, kind, Bytes::kib(128)).expect("a row")[0];
-    let (gathered, dependent) = (of(profile::Kind::Gathered), of(profile::Kind::Dependent));
+    let (gathered, dependent) = (of(switchcost_profile::Kind::Gathered), of(switchcost_profile::Kind::Dependent));
     assert!((gathered / dependent / 4.0 - 1.0).abs() < 0.01, "{gathered} {dependent}");
     assert!(((gathered + dependent) / 64.0 - 0.98).abs() < 0.01, "{gathered} {dependent}");
     assert_eq!(profile.reused.len(), 3, "{:?}", profile.reused);
@@ -169,7 +169,12 @@ fn what_is_forgotten_is_new_again_and_memory_is_bounded() {
 fn the_program_is_the_file_that_was_executed_first() {
     let mut chunk = Chunk::default();
     chunk.mark(Mark::Birth { task: TaskId(1), process: ProcessId(1), parent: TaskId::NONE, name: b"gzip".to_vec() });
-    chunk.mark(Mark::Switch { from: TaskId::NONE, to: TaskId(1), is_voluntary: true, cause: trace::Cause::Unknown });
+    chunk.mark(Mark::Switch {
+        from: TaskId::NONE,
+        to: TaskId(1),
+        is_voluntary: true,
+        cause: switchcost_trace::Cause::Unknown,
+    });
     let mapping = |build_id: &[u8], is_executable| {
         let build_id = build_id.to_vec();
         Mark::Map(Mapping { start: CODE, bytes: 4096, offset: 0, path: b"/bin/x".to_vec(), build_id, is_executable })

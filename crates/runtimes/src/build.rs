@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use record::printable;
+use switchcost_record::printable;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::find::{Found, find};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use record::printable;
+use switchcost_record::printable;
 
 use crate::{Missing, Row};
 

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use record::{Between, Class, HandoffFacts, printable};
 use serde::Deserialize;
+use switchcost_record::{Between, Class, HandoffFacts, printable};
 
 /// A runtime: how it is found, compiled and started, and by what its tasks hand on a token.
 ///

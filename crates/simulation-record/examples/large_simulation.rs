@@ -7,8 +7,8 @@
 use std::error::Error;
 use std::path::Path;
 
-use simulation_result::{ByView, Interval, OfOthers};
 use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
+use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
 const INTERVALS: u32 = 100;
 
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn tuple(head: &simulation_result::Simulation, design: u16, segment: u32, interval: u32) -> Interval {
+fn tuple(head: &switchcost_simulation_result::Simulation, design: u16, segment: u32, interval: u32) -> Interval {
     let process = segment % head.processes.len() as u32;
     let cause = segment % head.causes.len() as u32;
     let instructions = head.interval_instructions;

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use remedies::{for_reading, for_writing};
+use switchcost_remedies::{for_reading, for_writing};
 
 use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
 

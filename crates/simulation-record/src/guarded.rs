@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use record::printable;
+use switchcost_record::printable;
 
 thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use simulation_result::{ByView, Interval, OfOthers};
+use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
 /// Bytes of a tuple in the spool.
 const ROW_BYTES: usize = 87;

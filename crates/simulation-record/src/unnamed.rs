@@ -5,9 +5,9 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use record::Readers;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 use rustix::io::Errno;
+use switchcost_record::Readers;
 use tempfile::NamedTempFile;
 
 /// A file that is to be. Dropped, it leaves nothing.

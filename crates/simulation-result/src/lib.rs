@@ -8,11 +8,11 @@
 mod attribution;
 mod since;
 
-use design::Design;
-use record::HostManifest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
+use switchcost_design::Design;
+use switchcost_record::HostManifest;
 
 pub use attribution::{
     CallCost, Eviction, EvictorPlace, GainedCycles, KernelBatch, LostCycles, LostTo, PlaceCost, WorkingSetLoss,

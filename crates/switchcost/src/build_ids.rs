@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 /// Of the program that a command starts: of an interpreter where that is named, and none of a script.
 pub(crate) fn of_command(words: &[OsString]) -> Option<String> {
-    symbols::build_id(&program(words.first()?)?)
+    switchcost_symbols::build_id(&program(words.first()?)?)
 }
 
 /// Of the program that a process runs.
 pub(crate) fn of_process(process: u32) -> Option<String> {
-    symbols::build_id(Path::new(&format!("/proc/{process}/exe")))
+    switchcost_symbols::build_id(Path::new(&format!("/proc/{process}/exe")))
 }
 
 /// The file that is executed, as execvp(3) looks for it.

@@ -17,12 +17,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use record::{Between, Mechanism, Policy, printable};
-use report::Format;
-use report::observe::By;
 use strum::IntoEnumIterator;
-use units::{Bytes, CpuId, Nanos};
-use workload::{Access, Pages, Pattern, Sharing};
+use switchcost_record::{Between, Mechanism, Policy, printable};
+use switchcost_report::Format;
+use switchcost_report::observe::By;
+use switchcost_units::{Bytes, CpuId, Nanos};
+use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -5,16 +5,16 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 
-use cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
-use capture::CaptureError;
-use inject::Fault;
-use inject::service::ServiceFault;
-use measure::PlanError;
-use observe::ObserveError;
-use record::{ReadRecordError, WriteRecordError};
-use remedies::{for_reading, for_writing};
-use simulation_record::{ReadSimulationError, WriteSimulationError};
-use units::CpuId;
+use switchcost_cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
+use switchcost_capture::CaptureError;
+use switchcost_inject::Fault;
+use switchcost_inject::service::ServiceFault;
+use switchcost_measure::PlanError;
+use switchcost_observe::ObserveError;
+use switchcost_record::{ReadRecordError, WriteRecordError};
+use switchcost_remedies::{for_reading, for_writing};
+use switchcost_simulation_record::{ReadSimulationError, WriteSimulationError};
+use switchcost_units::CpuId;
 
 use crate::home::NoHome;
 use crate::records::Kind;
@@ -80,7 +80,7 @@ pub(crate) enum Failure {
     #[error("failed to read the record: {0}")]
     Read(#[from] ReadRecordError),
     #[error("failed to read: {0}")]
-    ReadProfile(#[from] profile::ProfileFileError),
+    ReadProfile(#[from] switchcost_profile::ProfileFileError),
     #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
     NoRecord(PathBuf),
     #[error("failed to find a record: {0}, need one; name the file")]
@@ -144,21 +144,21 @@ pub(crate) enum Failure {
     #[error("failed to open {path}: {source}, {}", for_reading(.source, "a file that can be read"))]
     Open { path: PathBuf, source: io::Error },
     #[error("failed to read the trace {path}: {source}")]
-    ReadTrace { path: PathBuf, source: trace::ReadTraceError },
+    ReadTrace { path: PathBuf, source: switchcost_trace::ReadTraceError },
     #[error("failed to write the trace {path}: {source}")]
-    WriteTrace { path: PathBuf, source: trace::WriteTraceError },
+    WriteTrace { path: PathBuf, source: switchcost_trace::WriteTraceError },
     #[error("failed to make a trace of walks: {0}")]
-    Walks(#[from] workload::UnfitWorkingSet),
+    Walks(#[from] switchcost_workload::UnfitWorkingSet),
     #[error("failed to make a trace of walks: {0}")]
     Turns(String),
     #[error("failed to import {path}: {source}")]
-    Import { path: PathBuf, source: trace::ImportError },
+    Import { path: PathBuf, source: switchcost_trace::ImportError },
     #[error("failed to use {0}: found no instruction in it, need at least one; is it the right file?")]
     Empty(PathBuf),
     #[error("failed to capture: {0}")]
-    Capture(#[from] capture::CaptureError),
+    Capture(#[from] switchcost_capture::CaptureError),
     #[error("failed to capture: {0}")]
-    Tool(#[from] capture::ToolError),
+    Tool(#[from] switchcost_capture::ToolError),
     #[error("failed to capture: found --cpu {0}, need one of the CPUs allowed to this process ({1}); name one of them")]
     NotAllowed(CpuId, String),
     #[error(
@@ -167,7 +167,7 @@ pub(crate) enum Failure {
     )]
     NoCpu,
     #[error("{0}")]
-    Observe(#[from] observe::ObserveError),
+    Observe(#[from] switchcost_observe::ObserveError),
     #[error("failed to trace switches one by one: {0}")]
     NoEvents(String),
     #[error("failed to write stacks of tasks and causes: {0}")]
@@ -181,19 +181,19 @@ pub(crate) enum Failure {
     )]
     Listen { address: std::net::SocketAddr, why: String },
     #[error("failed to write the record: {0}")]
-    WriteObservation(observation::WriteObservationError),
+    WriteObservation(switchcost_observation::WriteObservationError),
     #[error("failed to read the record: {0}")]
-    ReadObservation(#[from] observation::ReadObservationError),
+    ReadObservation(#[from] switchcost_observation::ReadObservationError),
     #[error("failed to inject: {0}")]
-    Inject(#[from] inject::Fault),
+    Inject(#[from] switchcost_inject::Fault),
     #[error("failed to inject: {0}")]
-    Service(#[from] inject::service::ServiceFault),
+    Service(#[from] switchcost_inject::service::ServiceFault),
     #[error("failed to inject: found {found}, need {needed}; {fix}")]
     CannotInject { found: String, needed: String, fix: String },
     #[error("failed to write the record: {0}")]
-    WriteInjection(#[from] injection::WriteInjectionError),
+    WriteInjection(#[from] switchcost_injection::WriteInjectionError),
     #[error("failed to read the record: {0}")]
-    ReadInjection(#[from] injection::ReadInjectionError),
+    ReadInjection(#[from] switchcost_injection::ReadInjectionError),
     #[error("failed to print the manual: found no verb '{0}', need one that switchcost --help lists")]
     NoVerb(String),
     #[error("failed to capture: found no command, need one after --, such as switchcost trace -- ls")]
@@ -228,14 +228,14 @@ pub(crate) enum Failure {
     )]
     NoPart { path: PathBuf, from: u64, to: Option<u64>, instructions: u64 },
     #[error("failed to share the last level of {0}: {1}; choose a design such as mogul-2a, or plain-lru")]
-    LastLevel(String, cachesim::NoLastLevel),
+    LastLevel(String, switchcost_cachesim::NoLastLevel),
     #[error("failed to simulate: found {0} with live, need one number of instructions; write a trace to try several")]
     LiveQuantum(String),
     #[error(
         "failed to convert a quantum of {0}: found {1}, need designs with one cycle to know its instructions; name a number of \
              instructions, or one design"
     )]
-    QuantumTime(units::Nanos, String),
+    QuantumTime(switchcost_units::Nanos, String),
     #[error(
         "failed to choose a place for the records: found --record with {0} simulations, need one; leave it away: they are kept in the \
              usual folder"
@@ -270,7 +270,7 @@ pub(crate) enum Failure {
     #[error("failed to read the record: {0}")]
     ReadSimulation(#[from] ReadSimulationError),
     #[error("failed to set up the programs: {0}")]
-    Programs(#[from] programs::PrepareError),
+    Programs(#[from] switchcost_programs::PrepareError),
     #[error("failed to set up the programs: found no temporary folder ({0}), {remedy}", remedy = for_writing(.0, "another place with TMPDIR"))]
     Folder(io::Error),
     #[error("failed to run this program again: {0}, {remedy}", remedy = for_reading(.0, "/proc and this program's own file in it"))]
@@ -278,7 +278,7 @@ pub(crate) enum Failure {
     #[error("failed to capture: found '{0}' after --with, need a command as typed in a shell, with quotes closed")]
     With(String),
     #[error("failed to export: {0}")]
-    UnfitPiece(#[from] trace::UnfitPiece),
+    UnfitPiece(#[from] switchcost_trace::UnfitPiece),
     #[error("failed to export: found --pieces with --to lackey, need it with --to din only: lackey's lines have sizes")]
     Pieces,
     #[error("failed to import: found --cpu with --from {0}, need it with --from drmemtrace only: {0} names no CPUs")]
@@ -298,7 +298,7 @@ pub(crate) enum Failure {
     #[error(
         "failed to export: found no block of process {process} in {path}, need one of those that switchcost trace info lists"
     )]
-    NoProcess { path: PathBuf, process: trace::ProcessId },
+    NoProcess { path: PathBuf, process: switchcost_trace::ProcessId },
 }
 
 impl Failure {

@@ -19,9 +19,9 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use host::out_of_memory::TellingAllocator;
 use signal_hook::consts::SIGXCPU;
-use units::Bytes;
+use switchcost_host::out_of_memory::TellingAllocator;
+use switchcost_units::Bytes;
 
 use cli::{Cli, Verb};
 use exit::{Exit, Failure};
@@ -32,7 +32,7 @@ static MEMORY: TellingAllocator = TellingAllocator;
 
 /// Little that takes stack: there may be little of it.
 fn main() -> ExitCode {
-    match host::limits::too_small_stack() {
+    match switchcost_host::limits::too_small_stack() {
         None => start(),
         Some(found) => without_stack(found),
     }
@@ -50,28 +50,28 @@ fn without_stack(found: Bytes) -> ExitCode {
 #[inline(never)]
 fn start() -> ExitCode {
     // A repetition is served before anything else is set up: its process shall be as bare as possible.
-    if is_first(measure::SERVANT_ARGUMENT) {
-        return serve(|| measure::serve(std::io::stdin().lock(), std::io::stdout().lock()));
+    if is_first(switchcost_measure::SERVANT_ARGUMENT) {
+        return serve(|| switchcost_measure::serve(std::io::stdin().lock(), std::io::stdout().lock()));
     }
-    if is_first(inject::SERVANT_ARGUMENT) {
-        return serve(|| inject::serve(std::io::stdin().lock(), std::io::stdout()));
+    if is_first(switchcost_inject::SERVANT_ARGUMENT) {
+        return serve(|| switchcost_inject::serve(std::io::stdin().lock(), std::io::stdout()));
     }
-    if let Some(words) = words_behind(programs::PINGPONG_ARGUMENT) {
+    if let Some(words) = words_behind(switchcost_programs::PINGPONG_ARGUMENT) {
         return play(&words);
     }
-    if let Some(words) = words_behind(measure::TURNS_ARGUMENT) {
+    if let Some(words) = words_behind(switchcost_measure::TURNS_ARGUMENT) {
         return take_turns(words.first().map_or("", String::as_str));
     }
-    if let Some(words) = words_behind(measure::prices::SPIN_ARGUMENT) {
-        measure::prices::spin(words.first().and_then(|steps| steps.parse().ok()).unwrap_or(0));
+    if let Some(words) = words_behind(switchcost_measure::prices::SPIN_ARGUMENT) {
+        switchcost_measure::prices::spin(words.first().and_then(|steps| steps.parse().ok()).unwrap_or(0));
         return ExitCode::SUCCESS;
     }
-    if let Some(words) = words_behind(host::restorer::RESTORER_ARGUMENT) {
-        host::restorer::restore(&words);
+    if let Some(words) = words_behind(switchcost_host::restorer::RESTORER_ARGUMENT) {
+        switchcost_host::restorer::restore(&words);
         return ExitCode::SUCCESS;
     }
-    if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(host::watcher::WATCHER_ARGUMENT)) {
-        host::removal::watch(path.as_ref());
+    if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(switchcost_host::watcher::WATCHER_ARGUMENT)) {
+        switchcost_host::removal::watch(path.as_ref());
         return ExitCode::SUCCESS;
     }
     let outcome = match Cli::read() {
@@ -83,7 +83,7 @@ fn start() -> ExitCode {
         failure.exit()
     });
     if exit == Exit::Signal(SIGXCPU as u8) {
-        say!("{}", host::cpu_limit::REACHED);
+        say!("{}", switchcost_host::cpu_limit::REACHED);
     }
     exit.into()
 }
@@ -98,7 +98,7 @@ fn words_behind(first: &str) -> Option<Vec<String>> {
 }
 
 fn play(words: &[String]) -> ExitCode {
-    match programs::pingpong(words) {
+    match switchcost_programs::pingpong(words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say!("failed to play ping-pong: {error}");
@@ -108,7 +108,7 @@ fn play(words: &[String]) -> ExitCode {
 }
 
 fn take_turns(json: &str) -> ExitCode {
-    match measure::take_turns(json) {
+    match switchcost_measure::take_turns(json) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say!("failed to take turns: {error}");
@@ -120,7 +120,7 @@ fn take_turns(json: &str) -> ExitCode {
 /// What a process does for the one that has started it: one repetition, or one run.
 fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
     let parent = std::env::args().nth(2).and_then(|number| number.parse().ok());
-    if let Some(error) = parent.and_then(|parent| host::task::end_with(parent).err()) {
+    if let Some(error) = parent.and_then(|parent| switchcost_host::task::end_with(parent).err()) {
         say!("failed to serve a repetition: {error}");
         return ExitCode::FAILURE;
     }
@@ -135,7 +135,7 @@ fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     signals::survive_file_size_limit()?;
-    host::cpu_limit::announce_in_time().map_err(Failure::Signals)?;
+    switchcost_host::cpu_limit::announce_in_time().map_err(Failure::Signals)?;
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Runtimes(arguments) => verbs::measure::run(&arguments.as_measure()),

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
-use record::printable;
+use switchcost_record::printable;
 
 use crate::exit::Failure;
 use crate::terminal;

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use host::draft::Draft;
-use report::Style;
+use switchcost_host::draft::Draft;
+use switchcost_report::Style;
 
 use crate::cli::Verbosity;
 use crate::exit::Failure;

@@ -3,10 +3,10 @@
 use std::fs::File;
 
 use indicatif::{HumanCount, ProgressBar, ProgressBarIter, ProgressStyle};
-use measure::Progress;
-use record::{Case, Plan};
-use trace::Chunk;
-use units::Nanos;
+use switchcost_measure::Progress;
+use switchcost_record::{Case, Plan};
+use switchcost_trace::Chunk;
+use switchcost_units::Nanos;
 
 use crate::terminal;
 

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use analysis::simulation::{Analyser, Findings, Options};
-use simulation_record::SimulationRecord;
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{Analyser, Findings, Options};
+use switchcost_simulation_record::SimulationRecord;
+use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
 
@@ -28,7 +28,7 @@ pub(crate) fn kind(path: &Path) -> Kind {
     match () {
         () if is_simulation(path) => Kind::Simulation,
         () if is_observation(path) => Kind::Observation,
-        () if injection::is_injection(path) => Kind::Injection,
+        () if switchcost_injection::is_injection(path) => Kind::Injection,
         () => Kind::Measurement,
     }
 }
@@ -45,7 +45,7 @@ pub(crate) fn is_simulation(path: &Path) -> bool {
 
 /// Whether a file begins as the records of observations do; where it does not begin at all, whether it is named as they are.
 pub(crate) fn is_observation(path: &Path) -> bool {
-    let head = format!("{{\"schema\":\"{}/", observation::OBSERVATION_SCHEMA);
+    let head = format!("{{\"schema\":\"{}/", switchcost_observation::OBSERVATION_SCHEMA);
     let mut start = vec![0; head.len()];
     match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
         Ok(()) => start == head.as_bytes(),

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use record::{HostManifest, LEFT_OUT};
-use trace::TraceHeader;
+use switchcost_record::{HostManifest, LEFT_OUT};
+use switchcost_trace::TraceHeader;
 
 /// A command without its arguments and without the folder of its program.
 pub(crate) fn command(words: &[String]) -> Vec<String> {
@@ -43,7 +43,7 @@ pub(crate) fn trace(mut header: TraceHeader, is_redacted: bool) -> TraceHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::{Guest, TraceOrder};
+    use switchcost_trace::{Guest, TraceOrder};
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()

@@ -5,7 +5,7 @@ pub(crate) mod core_sharing;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use record::Readers;
+use switchcost_record::Readers;
 use tempfile::TempDir;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;

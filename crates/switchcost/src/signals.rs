@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use host::task::is_ignored;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
+use switchcost_host::task::is_ignored;
 
 use crate::exit::{Exit, Failure};
 
@@ -31,7 +31,7 @@ impl Interrupt {
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
-        host::cpu_limit::is_watched().map_err(Failure::Signals)?;
+        switchcost_host::cpu_limit::is_watched().map_err(Failure::Signals)?;
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU].into_iter().filter(|signal| !is_ignored(*signal)) {
             // In this order the first signal only raises the flags, and the second finds them raised.
             if ![SIGHUP, SIGXCPU].contains(&signal) {

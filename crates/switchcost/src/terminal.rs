@@ -18,7 +18,7 @@ pub(crate) fn is_ascii() -> bool {
 
 /// The text as this output can show it. What is no terminal gets all of it.
 pub(crate) fn shown(text: &str, on: &impl IsTerminal) -> String {
-    if !text.is_ascii() && on.is_terminal() && is_ascii() { report::ascii(text) } else { text.to_owned() }
+    if !text.is_ascii() && on.is_terminal() && is_ascii() { switchcost_report::ascii(text) } else { text.to_owned() }
 }
 
 fn dumb(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {

@@ -16,5 +16,5 @@ pub(crate) mod workload;
 
 /// A seed that differs from run to run; it is kept in the record, so that the run can be ordered the same way again.
 fn seed_of_now() -> u64 {
-    host::clock::monotonic().0.rotate_left(32) ^ u64::from(std::process::id())
+    switchcost_host::clock::monotonic().0.rotate_left(32) ^ u64::from(std::process::id())
 }

@@ -70,7 +70,7 @@ mod tests {
     use std::cell::RefCell;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    use units::Bytes;
+    use switchcost_units::Bytes;
 
     use super::*;
     use crate::walk::{self, prepare, walk};

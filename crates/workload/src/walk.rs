@@ -93,7 +93,7 @@ pub(crate) fn chase(memory: &[AtomicU64], node: usize, touch: impl Fn(&AtomicU64
 mod tests {
     use super::*;
     use crate::Sharing;
-    use units::Bytes;
+    use switchcost_units::Bytes;
 
     fn memory(set: &WorkingSet) -> Vec<AtomicU64> {
         let memory: Vec<_> = (0..set.elements()).map(|_| AtomicU64::new(0)).collect();

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
-use units::Bytes;
+use switchcost_units::Bytes;
 
 /// The size of one element: a double, as in Li, Ding and Shen 2007.
 pub const ELEMENT_BYTES: u64 = 8;

@@ -1,7 +1,7 @@
 //! What comes of one case: numbers, verdicts, flags and their full text.
 
-use record::{Cycles, MeasureRecord, Policy, Refusal, Relation, Sample, SwitchPlan};
-use units::{Bytes, CpuId, Nanos};
+use switchcost_record::{Cycles, MeasureRecord, Policy, Refusal, Relation, Sample, SwitchPlan};
+use switchcost_units::{Bytes, CpuId, Nanos};
 
 use crate::findings::{CaseFinding, Estimate, Verdict};
 use crate::testing::{FakeCase, fake_record, fake_record_of_cycles};
@@ -165,7 +165,7 @@ fn a_core_of_two_speeds_is_measured_at_its_usual_one() {
     let found = found_after(FakeCase::pipe(), |sample| {
         // Three of eight samples: more than may be left out for anything else.
         if sample.position % 8 < 3 {
-            let slow = |ticks: units::Ticks| units::Ticks(ticks.0 * 5 / 4);
+            let slow = |ticks: switchcost_units::Ticks| switchcost_units::Ticks(ticks.0 * 5 / 4);
             sample.evidence.probe_before = slow(sample.evidence.probe_before);
             sample.evidence.probe_after = slow(sample.evidence.probe_after);
             sample.ticks = slow(sample.ticks);
@@ -271,10 +271,10 @@ fn more_than_a_full_reload_is_suspect() {
     let mut slow = FakeCase::pipe().with_set(Bytes::kib(64));
     slow.reload_ns = 60_000.0;
     let mut record = fake_record(vec![slow], 8);
-    let chase = |kib, ns: u64| record::Latency {
+    let chase = |kib, ns: u64| switchcost_record::Latency {
         size_bytes: Bytes::kib(kib),
         loads: 1_000,
-        walk_ticks: vec![units::Ticks(2 * 1_000 * ns)],
+        walk_ticks: vec![switchcost_units::Ticks(2 * 1_000 * ns)],
         emptied: None,
         emptied_by_page: None,
         in_order: None,
@@ -296,7 +296,7 @@ fn a_wide_interval_is_reported_with_both_widths() {
 
 #[test]
 fn what_else_is_in_a_number_is_reported() {
-    let bare = found(FakeCase::pipe().change(|case| case.mechanism = record::Mechanism::PosixSem));
+    let bare = found(FakeCase::pipe().change(|case| case.mechanism = switchcost_record::Mechanism::PosixSem));
     assert_eq!(names(&bare), ["baseline-without-system-calls"]);
     let preempted = found_after(FakeCase::pipe().change(|case| case.policy = Policy::Other), |sample| {
         sample.kernel_switches.involuntary = sample.kernel_switches.voluntary * 4 / 10;
@@ -351,11 +351,13 @@ fn with_real_time_priority_a_loop_is_a_fault_and_no_sample_is_said_to_be_disturb
 fn advice_is_what_the_command_line_left_open() {
     let mut record = beside_a_loop(Policy::Other);
     let detail = |record: &MeasureRecord| analyse(record).results.remove(0).flags.remove(0).detail;
-    let control = |outcome| record::Control { name: "real-time-priority".to_owned(), wanted: String::new(), outcome };
-    record.header.controls = vec![control(record::ControlOutcome::TurnedOff)];
+    let control =
+        |outcome| switchcost_record::Control { name: "real-time-priority".to_owned(), wanted: String::new(), outcome };
+    record.header.controls = vec![control(switchcost_record::ControlOutcome::TurnedOff)];
     assert!(!detail(&record).contains("real-time"), "it was turned off");
     let [found, needed, fix, lasting_fix] = [(); 4].map(|()| String::new());
-    record.header.controls = vec![control(record::ControlOutcome::Refused { found, needed, fix, lasting_fix })];
+    record.header.controls =
+        vec![control(switchcost_record::ControlOutcome::Refused { found, needed, fix, lasting_fix })];
     assert!(
         detail(&record).ends_with("stop the other load, allow real-time priority, or choose a quieter CPU with --cpu")
     );

@@ -1,7 +1,7 @@
 //! Each rule by itself, on both sides of its threshold.
 
-use record::{KernelSwitches, Policy, SwitchPlan};
-use units::CpuId;
+use switchcost_record::{KernelSwitches, Policy, SwitchPlan};
+use switchcost_units::CpuId;
 
 use super::*;
 use crate::testing::{FakeCase, fake_record};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-use record::{Cache, Fact, Header, HostManifest};
+use switchcost_record::{Cache, Fact, Header, HostManifest};
 
 use super::{Analysed, Difference};
 

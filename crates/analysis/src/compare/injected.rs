@@ -1,7 +1,7 @@
 //! What preemptions cost a program, judged against each other: did a change make them cheaper?
 
-use ::injection::{Injection, Plan};
-use units::Bytes;
+use switchcost_injection::{Injection, Plan};
+use switchcost_units::Bytes;
 
 use super::candidate::{Candidate, judge};
 use super::environment::{different, of_host};

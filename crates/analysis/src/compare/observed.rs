@@ -8,7 +8,7 @@ mod numbers;
 #[cfg(test)]
 mod tests;
 
-use ::observation::{Calibration, Observation, Subject as Observed};
+use switchcost_observation::{Calibration, Observation, Subject as Observed};
 
 use super::candidate::{Candidate, judge};
 use super::environment::{Facts, different, of_host};

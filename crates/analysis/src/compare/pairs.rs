@@ -1,6 +1,6 @@
 //! Which case of one side is which of the other.
 
-use record::{Case, Mechanism};
+use switchcost_record::{Case, Mechanism};
 
 use super::candidate::Candidate;
 use super::spread::{self, Run};

@@ -8,7 +8,7 @@ mod designs;
 mod numbers;
 mod traces;
 
-use simulation_result::Simulation;
+use switchcost_simulation_result::Simulation;
 
 use super::candidate::{Candidate, judge};
 use super::{Basis, Comparison, Options, Outcome, Pair, Part, Place, Quantity, Subject, Suspects};

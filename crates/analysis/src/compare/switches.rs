@@ -1,7 +1,7 @@
 //! How many switches a hand-off takes, on both sides. They are counted, and need no interval; a kernel that takes two where it took one
 //! has changed, however long that takes.
 
-use record::Case;
+use switchcost_record::Case;
 
 /// Less may be chance: ordinary tasks that are woken while a lock is held give the CPU back once more or less.
 const LEAST_CHANGE: f64 = 0.05;

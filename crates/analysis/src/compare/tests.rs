@@ -1,7 +1,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use record::{Between, Fact, Mechanism, Policy, Relation};
-use units::{Bytes, CpuId};
+use switchcost_record::{Between, Fact, Mechanism, Policy, Relation};
+use switchcost_units::{Bytes, CpuId};
 
 use super::*;
 use crate::analyse;

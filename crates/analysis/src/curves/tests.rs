@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::testing::{FakeCase, fake_record_with_seed};
-use record::{Mechanism, Placement};
-use units::CpuId;
+use switchcost_record::{Mechanism, Placement};
+use switchcost_units::CpuId;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

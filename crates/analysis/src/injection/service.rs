@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use ::injection::{Arm, Group, Injection, Phase, Service};
+use switchcost_injection::{Arm, Group, Injection, Phase, Service};
 
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use super::{Findings, FootprintFinding, PeriodFinding, headline, hertz, judged, mean, paired};
 use crate::findings::Estimate;
@@ -163,10 +163,10 @@ mod tests {
     use super::super::{analyse, power};
     use super::*;
     use crate::testing::normal;
-    use ::injection::Look;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-    use units::Nanos;
+    use switchcost_injection::Look;
+    use switchcost_units::Nanos;
 
     const CHAIN_PS: u64 = 600_000;
     const TURNS: u64 = 40;
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn record(groups: Vec<Group>) -> Injection {
-        let header = ::injection::Header { service: Some(service()), ..header() };
+        let header = switchcost_injection::Header { service: Some(service()), ..header() };
         Injection { header, runs: Vec::new(), groups, end: None }
     }
 

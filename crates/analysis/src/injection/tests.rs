@@ -1,10 +1,10 @@
 use super::*;
 use crate::testing::{host, normal};
-use ::injection::{Header, Injection, Timing};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use record::ClockFacts;
-use units::{CpuId, Nanos, TickRate, Ticks};
+use switchcost_injection::{Header, Injection, Timing};
+use switchcost_record::ClockFacts;
+use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
 const CHAIN_PS: u64 = 540_000;
 
@@ -85,9 +85,9 @@ pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
 
 /// A service of which nothing is known.
 pub(crate) fn of_service() -> Injection {
-    let look = ::injection::Look { wall_ns: Nanos::seconds(1), ..Default::default() };
+    let look = switchcost_injection::Look { wall_ns: Nanos::seconds(1), ..Default::default() };
     let (name, work) = ("redis".to_owned(), "syscall:write".to_owned());
-    let service = ::injection::Service { process: 7, thread: 7, name, work, allowed: Vec::new(), look };
+    let service = switchcost_injection::Service { process: 7, thread: 7, name, work, allowed: Vec::new(), look };
     Injection { header: Header { service: Some(service), ..header() }, runs: Vec::new(), groups: Vec::new(), end: None }
 }
 

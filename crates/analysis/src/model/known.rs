@@ -1,8 +1,8 @@
 //! What a profile tells of a program that is observed, whose instructions nobody counts.
 
-use observation::{Cost, KnownLines, KnownPoint};
-use profile::{Prices, Profile};
-use units::{Bytes, Nanos};
+use switchcost_observation::{Cost, KnownLines, KnownPoint};
+use switchcost_profile::{Prices, Profile};
+use switchcost_units::{Bytes, Nanos};
 
 use super::reload;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use profile::{Kind, Price, Prices};
-use units::Bytes;
+use switchcost_profile::{Kind, Price, Prices};
+use switchcost_units::Bytes;
 
 /// By kind and size, in rising order of footprints.
 pub(super) struct Table(BTreeMap<Kind, BTreeMap<u64, Vec<(f64, f64)>>>);

@@ -1,4 +1,4 @@
-use profile::{Price, Reused, Spread, SwitchPath};
+use switchcost_profile::{Price, Reused, Spread, SwitchPath};
 
 use super::*;
 

@@ -1,6 +1,6 @@
-use ::observation::{Cause, Entry, FutexWait, Observation, Subject, Tasks, Why};
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_observation::{Cause, Entry, FutexWait, Observation, Subject, Tasks, Why};
 
 use super::{CauseFinding, NeighbourFinding, ProcessFinding, cost, observed};
 
@@ -120,7 +120,7 @@ pub(super) fn find(
     advice
 }
 
-fn raise(group: &::observation::Throttled) -> Advice {
+fn raise(group: &switchcost_observation::Throttled) -> Advice {
     let at_most = AtMost { cpu_share: None, waits_ns: Some(group.throttled_ns.0) };
     Advice { change: Change::RaiseQuota { group: group.group.clone() }, at_most }
 }

@@ -1,7 +1,7 @@
-use ::observation::{Calibration, Load};
-use record::{HostManifest, TlbKind};
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_observation::{Calibration, Load};
+use switchcost_record::{HostManifest, TlbKind};
 
 use crate::bounds::data_caches;
 
@@ -226,8 +226,8 @@ fn levels(host: &HostManifest) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use record::Fact;
-    use units::Bytes;
+    use switchcost_record::Fact;
+    use switchcost_units::Bytes;
 
     use super::*;
     use crate::testing::host;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn bound() -> Bound {
-        let host = record::HostManifest { has_pcid: Fact::Known(true), ..host() };
+        let host = switchcost_record::HostManifest { has_pcid: Fact::Known(true), ..host() };
         Bound::of(&calibration(), &host).expect("measured")
     }
 

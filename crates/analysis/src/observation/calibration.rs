@@ -1,5 +1,5 @@
-use ::observation::{Calibration, Cost, Load, Reload};
-use record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, Policy, Walks};
+use switchcost_observation::{Calibration, Cost, Load, Reload};
+use switchcost_record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, Policy, Walks};
 
 use crate::order_statistics::median;
 use crate::{CaseFinding, Estimate, Findings};

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use ::observation::{Calibration, Tasks, Why};
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_observation::{Calibration, Tasks, Why};
 
 use super::Range;
 use super::cost;
@@ -59,8 +59,8 @@ mod tests {
     fn the_costs_of_all_causes_add_up_to_the_direct_cost() {
         let causes = vec![
             cause(Why::Blocked, read(), 100),
-            cause(Why::SliceEnded, ::observation::Entry::Interrupt, 10),
-            cause(Why::Blocked, ::observation::Entry::PageFault, 20),
+            cause(Why::SliceEnded, switchcost_observation::Entry::Interrupt, 10),
+            cause(Why::Blocked, switchcost_observation::Entry::PageFault, 20),
         ];
         let found = analyse(&observation(tasks(causes))).all;
         let by_cause: Vec<_> = found.causes.iter().map(|cost| (cost.why, cost.switches)).collect();

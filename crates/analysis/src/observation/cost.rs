@@ -1,6 +1,6 @@
-use ::observation::{Calibration, Cause, Cost, Entry, Tasks, Why};
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_observation::{Calibration, Cause, Cost, Entry, Tasks, Why};
 
 /// A cost between two ends, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]

@@ -1,4 +1,4 @@
-use ::observation::{Calibration, Reload};
+use switchcost_observation::{Calibration, Reload};
 
 /// What walking an array takes, and what it takes longer behind a switch, over its size.
 pub(super) struct Curve<'a> {
@@ -42,8 +42,8 @@ impl Curve<'_> {
 
 #[cfg(test)]
 mod tests {
-    use ::observation::Cost;
-    use units::Bytes;
+    use switchcost_observation::Cost;
+    use switchcost_units::Bytes;
 
     use super::*;
 

@@ -1,6 +1,6 @@
-use ::observation::{KnownBy, KnownLines, KnownPoint, KnownReload, Observation, Tasks};
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_observation::{KnownBy, KnownLines, KnownPoint, KnownReload, Observation, Tasks};
 
 /// What the likely part of the caches is made of, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, strum::Display)]
@@ -74,8 +74,8 @@ fn between(points: &[(f64, f64)], at: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use ::observation::Cost;
-    use units::{Bytes, Nanos};
+    use switchcost_observation::Cost;
+    use switchcost_units::{Bytes, Nanos};
 
     use super::*;
 

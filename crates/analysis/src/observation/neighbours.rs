@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::observation::Observation;
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_observation::Observation;
 
 /// What another program did to an observed one. Processes of one name are together.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]

@@ -1,4 +1,4 @@
-use ::observation::Why;
+use switchcost_observation::Why;
 
 use super::processes::NO_BOUND;
 use super::{Findings, ProcessFinding, Range};
@@ -71,8 +71,8 @@ fn bounds(range: Range, most: Option<f64>) -> Bounds {
 
 #[cfg(test)]
 mod tests {
-    use ::observation::{Observation, Tasks};
-    use units::Nanos;
+    use switchcost_observation::{Observation, Tasks};
+    use switchcost_units::Nanos;
 
     use super::super::analyse;
     use super::super::tests::{cause, observation, read, tasks};

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::observation::{Calibration, Observation, Pair, Source, Tasks};
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_observation::{Calibration, Observation, Pair, Source, Tasks};
 
 use super::cost::{self, Range};
 use super::pools::Names;

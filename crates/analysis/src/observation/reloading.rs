@@ -1,6 +1,6 @@
-use ::observation::{Calibration, KnownLines, KnownReload, Tasks};
-use record::{CacheKind, HostManifest};
-use units::{Bytes, Nanos};
+use switchcost_observation::{Calibration, KnownLines, KnownReload, Tasks};
+use switchcost_record::{CacheKind, HostManifest};
+use switchcost_units::{Bytes, Nanos};
 
 use super::bound::{AtMost, Bound, Footprint, Limit, Prices};
 use super::cost::{Range, direct};

@@ -1,4 +1,4 @@
-use ::observation::{Entry, Observation, Why};
+use switchcost_observation::{Entry, Observation, Why};
 
 use super::{cost, observed};
 

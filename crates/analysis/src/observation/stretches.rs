@@ -1,5 +1,5 @@
-use ::observation::{Moment, Observation, Source};
-use units::Nanos;
+use switchcost_observation::{Moment, Observation, Source};
+use switchcost_units::Nanos;
 
 /// A stretch of the window, and what the observed did in it together.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-use ::observation::{Histogram, Observation, Tasks};
+use switchcost_observation::{Histogram, Observation, Tasks};
 
 use super::{ProcessFinding, observed};
 

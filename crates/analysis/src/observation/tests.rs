@@ -1,10 +1,10 @@
 //! On an observation made by hand, whose costs can be worked out on paper.
 
-use ::observation::{
+use switchcost_observation::{
     Behind, Calibration, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint, KnownReload, Load, Lost, Observation,
     Pair, Reload, Source, Subject, Tasks, Waits, Why,
 };
-use units::{Bytes, Nanos};
+use switchcost_units::{Bytes, Nanos};
 
 use super::{Advice, Change, LikelyBy, Limit, Limited, Range, Widest, analyse};
 use crate::testing;
@@ -244,7 +244,7 @@ fn pages_that_were_touched_bound_a_reload_with_those_that_translations_may_hide(
     assert!(is_near(indirect(touched.clone()).high, at_most(9.0)));
     // Another process that runs between makes a TLB without numbers of address spaces forget them: 21 times a second.
     let mut forgotten = observation(touched.clone());
-    forgotten.host.has_pcid = record::Fact::Known(false);
+    forgotten.host.has_pcid = switchcost_record::Fact::Known(false);
     forgotten.pairs = vec![Pair { runs: 42, ..pair("other", Some(9), 0) }];
     let high = |observation: &Observation| analyse(observation).all.indirect_ns.expect("all is known").high;
     assert!(is_near(high(&forgotten), at_most(1.0)));

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use ::observation::Histogram;
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_observation::Histogram;
 
 use super::bound::{AtMost, Limit};
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ::observation::Behind;
+use switchcost_observation::Behind;
 
 use super::KeptWaitingFinding;
 

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use ::observation::{Behind, Observation};
+use switchcost_observation::{Behind, Observation};
 
 use super::neighbours::threads_of_the_kernel;
 use schemars::JsonSchema;
 use serde::Serialize;
-use units::Nanos;
+use switchcost_units::Nanos;
 
 /// What the tasks of an observed program waited behind while they could run. Processes of one name are together.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]

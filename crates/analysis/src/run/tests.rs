@@ -6,7 +6,7 @@ use crate::testing::{FakeCase, RATE, fake_record, fake_record_with_seed};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use units::{Bytes, TickRate};
+use switchcost_units::{Bytes, TickRate};
 
 fn only(record: &MeasureRecord) -> CaseFinding {
     analyse(record).results.remove(0)

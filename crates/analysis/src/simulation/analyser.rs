@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use simulation_result::{Depth, Interval, Simulation, TracePart, WithoutWarmUp};
+use switchcost_simulation_result::{Depth, Interval, Simulation, TracePart, WithoutWarmUp};
 
 use super::context::{Context, Options, ProgramNames};
 use super::design;

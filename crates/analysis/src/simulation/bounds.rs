@@ -1,6 +1,6 @@
 //! What a switch could cost at most: everything that the design can hold, brought in once.
 
-use design::Design;
+use switchcost_design::Design;
 
 /// Lines times miss cycles of every level, and entries times walk cycles of every TLB: the check of Mogul and Borg
 /// 1990, section 5.1 (8k lines at 15 cycles: over 120,000 cycles).

@@ -1,6 +1,6 @@
 //! Everything about one design.
 
-use simulation_result::{Depth, DesignResult};
+use switchcost_simulation_result::{Depth, DesignResult};
 
 use super::agarwal::agarwal;
 use super::bias::survivor_bias;

@@ -1,7 +1,7 @@
 //! What the tuples of one design add up to, segment by segment.
 
-use simulation_result::{Depth, Interval, Simulation, View};
 use strum::IntoEnumIterator;
+use switchcost_simulation_result::{Depth, Interval, Simulation, View};
 
 use super::context::ProgramNames;
 use super::interval::BATCHES;

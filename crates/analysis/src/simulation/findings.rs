@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, SwitchCause};
+use switchcost_simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, SwitchCause};
 
 use super::places::{EvictorFinding, PlaceFinding};
 use crate::Flag;

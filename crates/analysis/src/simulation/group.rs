@@ -1,6 +1,6 @@
 //! One group of segments: its curve, its cut-off, its cost.
 
-use simulation_result::Depth;
+use switchcost_simulation_result::Depth;
 
 use super::context::Context;
 use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums};

@@ -1,6 +1,6 @@
 //! What the kernel takes: of a switch, and of a system call.
 
-use simulation_result::{DesignResult, KernelBatch};
+use switchcost_simulation_result::{DesignResult, KernelBatch};
 
 use super::cost::with_interval;
 use super::findings::{Cost, KernelFills, KernelFinding};

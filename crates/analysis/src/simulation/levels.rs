@@ -1,7 +1,7 @@
 //! Level by level: how often it misses, what is lost and gained there, and whether the trace filled it at all.
 
-use design::{Holds, Inclusion, Level};
-use simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts, MissDifference};
+use switchcost_design::{Holds, Inclusion, Level};
+use switchcost_simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts, MissDifference};
 
 use super::findings::LevelFinding;
 
@@ -72,7 +72,7 @@ fn brought_in(counts: &LevelCounts) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use simulation_result::MissDifference;
+    use switchcost_simulation_result::MissDifference;
 
     use super::super::testing::{LENGTH, QUANTUM, Run};
 
@@ -99,8 +99,8 @@ mod tests {
         assert_eq!((levels[0].lines, levels[0].most_held, levels[0].was_full()), (lines, lines, true));
         assert_eq!((levels[1].level.as_str(), levels[1].was_full()), ("L1D", false));
         // Behind both an exclusive one: at most their lines come into it.
-        run.head.designs[0].design.levels[1].inclusion = design::Inclusion::Exclusive;
-        run.head.designs[0].design.levels[1].holds = design::Holds::Both;
+        run.head.designs[0].design.levels[1].inclusion = switchcost_design::Inclusion::Exclusive;
+        run.head.designs[0].design.levels[1].holds = switchcost_design::Holds::Both;
         assert_eq!(run.design().levels[1].most_held, lines);
         // What came in may have come in again and again: what was there was counted.
         run.head.designs[0].most_held = vec![lines, lines / 27];

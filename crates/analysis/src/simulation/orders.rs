@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use simulation_result::Simulation;
+use switchcost_simulation_result::Simulation;
 
 use super::findings::{Cost, Findings};
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use simulation_result::{DesignResult, EvictorPlace, PlaceCost, Simulation};
+use switchcost_simulation_result::{DesignResult, EvictorPlace, PlaceCost, Simulation};
 
 use super::context::THE_KERNEL;
 use super::findings::cause_name;

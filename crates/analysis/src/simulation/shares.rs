@@ -1,7 +1,7 @@
 //! Which part of the memory system excess cycles arise in.
 
-use design::{Holds, Level};
-use simulation_result::{DesignResult, LevelCounts};
+use switchcost_design::{Holds, Level};
+use switchcost_simulation_result::{DesignResult, LevelCounts};
 
 use super::findings::{ExcessPart, Part};
 use super::sums::difference;

@@ -1,6 +1,6 @@
 //! What tuples add up to.
 
-use simulation_result::{Interval, OfOthers};
+use switchcost_simulation_result::{Interval, OfOthers};
 
 /// Which cycles of a sum: [`Sum::excess`], [`Sum::lost`], [`Sum::gained`], or [`Sum::state`].
 pub(crate) type Cycles = fn(&Sum) -> f64;

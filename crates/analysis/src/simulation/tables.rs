@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use design::Holds;
-use simulation_result::{CallCost, DesignResult};
+use switchcost_design::Holds;
+use switchcost_simulation_result::{CallCost, DesignResult};
 
 use super::context::ProgramNames;
 use super::findings::{CallFinding, EvictionTable, LossFinding, OfLevel, OriginFinding};
@@ -14,7 +14,7 @@ const PROGRAMS: usize = 6;
 
 pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
     let counted = result.losses.iter().filter(|loss| loss.returns > 0);
-    let finding = |loss: &simulation_result::WorkingSetLoss| {
+    let finding = |loss: &switchcost_simulation_result::WorkingSetLoss| {
         let mean = |lines: u64| lines as f64 / loss.returns as f64;
         LossFinding {
             level: loss.level.clone(),
@@ -28,7 +28,7 @@ pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
 }
 
 pub(crate) fn origins(result: &DesignResult) -> Vec<OriginFinding> {
-    let finding = |origin: &simulation_result::MissOrigins| {
+    let finding = |origin: &switchcost_simulation_result::MissOrigins| {
         let evicted = [origin.evicted_by_others, origin.evicted_by_kernel];
         let parts = [&evicted[..], &[origin.intrinsic, origin.aged_by_others, origin.flushed, origin.state]].concat();
         OriginFinding {

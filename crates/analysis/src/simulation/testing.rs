@@ -1,7 +1,7 @@
 //! Records made by hand, whose answers are known.
 
-use design::Design;
-use simulation_result::{
+use switchcost_design::Design;
+use switchcost_simulation_result::{
     ByView, Depth, DesignResult, GainedCycles, HierarchyCounts, Interval, LevelCounts, OfOthers, ProcessFacts,
     Simulation, SwitchCause, TraceFacts,
 };
@@ -18,14 +18,14 @@ pub(crate) const READ: u32 = 1;
 pub(crate) const QUANTUM: u32 = 2;
 
 pub(crate) fn design(name: &str) -> Design {
-    let level = |name: &str, holds, miss_cycles| -> design::Level {
+    let level = |name: &str, holds, miss_cycles| -> switchcost_design::Level {
         let value = serde_json::json!({
             "name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": miss_cycles
         });
         serde_json::from_value(value).expect("a level")
     };
     Design {
-        schema: design::DESIGN_SCHEMA.to_owned(),
+        schema: switchcost_design::DESIGN_SCHEMA.to_owned(),
         name: name.to_owned(),
         title: String::new(),
         source: String::new(),

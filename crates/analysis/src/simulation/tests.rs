@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use simulation_result::{ByView, Depth, GainedCycles, Interval, OfOthers};
+use switchcost_simulation_result::{ByView, Depth, GainedCycles, Interval, OfOthers};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
 use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, are_orders, over_orders, over_trials};
@@ -525,7 +525,7 @@ proptest! {
             if run.tuples.is_empty() {
                 break;
             }
-            let cycles = simulation_result::ByView { shared, private, flushed };
+            let cycles = switchcost_simulation_result::ByView { shared, private, flushed };
             let at = index.index(run.tuples.len());
             let design = (cause % 3) as u16;
             run.tuples[at] = Interval {

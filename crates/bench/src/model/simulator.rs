@@ -1,7 +1,7 @@
 //! The simulator beside time: two tasks that walk as much, on the design `host`, and the same array that times itself.
 
-use profile::{Kind, Prices, Profile, Reused};
-use units::Bytes;
+use switchcost_profile::{Kind, Prices, Profile, Reused};
+use switchcost_units::Bytes;
 
 use super::{ran, text};
 use crate::program::{Program, number};
@@ -96,9 +96,9 @@ fn reloaded(
     let cycles = number(&simulated, "designs.0.excess_cycles_per_switch").ok_or("simulate tells no excess")?;
     let (one, profile) = (walks("1")?, text(&program.path(&format!("{name}.json"))));
     ran(program.command(&["trace", "profile", &one, "-o", &profile]))?;
-    let profile = profile::read_profile(profile.as_ref()).map_err(|error| error.to_string())?;
-    let model = analysis::model::reload(&profile, prices, size, f64::MAX);
-    let found = analysis::model::reload(&array(kind, size), prices, size, f64::MAX);
+    let profile = switchcost_profile::read_profile(profile.as_ref()).map_err(|error| error.to_string())?;
+    let model = switchcost_analysis::model::reload(&profile, prices, size, f64::MAX);
+    let found = switchcost_analysis::model::reload(&array(kind, size), prices, size, f64::MAX);
     let model = [model.low_ns, model.likely_ns, model.high_ns];
     Ok(Reloaded { simulated: cycles / hertz * 1e9, model, found: found.likely_ns })
 }
@@ -113,11 +113,11 @@ fn array(kind: Kind, size: Bytes) -> Profile {
 
 /// As the core's chain of multiplications tells it; of processors whose multiplication takes other than 3 cycles nothing is told.
 fn core_hertz() -> Option<f64> {
-    let (clock, _) = host::clock::Clock::choose_for(&[], true);
-    let facts = host::core_clock::facts(clock);
-    let calibration = host::clock::Calibration::start(clock);
+    let (clock, _) = switchcost_host::clock::Clock::choose_for(&[], true);
+    let facts = switchcost_host::core_clock::facts(clock);
+    let calibration = switchcost_host::clock::Calibration::start(clock);
     std::thread::sleep(std::time::Duration::from_millis(60));
-    let ticks: Vec<u64> = (0..2_001).map(|_| host::core_clock::probe(clock).chain.0).collect();
+    let ticks: Vec<u64> = (0..2_001).map(|_| switchcost_host::core_clock::probe(clock).chain.0).collect();
     let mut sorted = ticks;
     sorted.sort_unstable();
     let chain = sorted[sorted.len() / 2].saturating_sub(facts.overhead_ticks.0).max(1) as f64;

@@ -5,9 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use host::control::{StepsBelowTop, limit_real_time, set_policy};
-use record::Policy;
-use units::Nanos;
+use switchcost_host::control::{StepsBelowTop, limit_real_time, set_policy};
+use switchcost_record::Policy;
+use switchcost_units::Nanos;
 
 use crate::observe::CPU;
 

@@ -8,10 +8,10 @@ use std::error::Error;
 use std::fs::File;
 use std::io::BufReader;
 
-use design::Design;
 use programs::{Dice, chunks};
 use switchcost_cachesim::{Options, Outcome, Simulator, shipped};
-use trace::{Chunk, TraceReader, read_ahead};
+use switchcost_design::Design;
+use switchcost_trace::{Chunk, TraceReader, read_ahead};
 
 const CHUNKS: usize = 8;
 const ROUNDS: usize = 7;

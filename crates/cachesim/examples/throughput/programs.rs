@@ -1,6 +1,6 @@
 //! Four made-up programs that take turns: loops over code, a stack, walks over a heap.
 
-use trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
+use switchcost_trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
 
 const PROGRAMS: u32 = 4;
 const FUNCTIONS: u64 = 90;

@@ -1,7 +1,7 @@
 //! What is attributed to places in memory: excess cycles to the code that waited and to the data that it waited for, lines that others
 //! lost to what came in for them.
 
-use simulation_result::{DesignResult, EvictorPlace, PlaceCost};
+use switchcost_simulation_result::{DesignResult, EvictorPlace, PlaceCost};
 
 use super::places::{Names, Places, Sum};
 use crate::address::{KERNEL, owner};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use simulation_result::CallCost;
-use trace::syscall_name;
+use switchcost_simulation_result::CallCost;
+use switchcost_trace::syscall_name;
 
 /// Of one number.
 #[derive(Clone, Debug)]

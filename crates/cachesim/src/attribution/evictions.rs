@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use simulation_result::{DesignResult, Eviction};
+use switchcost_simulation_result::{DesignResult, Eviction};
 
 use super::{column, names};
 use crate::address::KERNEL;

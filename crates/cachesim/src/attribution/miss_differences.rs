@@ -1,6 +1,6 @@
 //! Lookups of the program that miss in the shared and not in the private hierarchy, and the other way round.
 
-use simulation_result::{DesignResult, MissDifference};
+use switchcost_simulation_result::{DesignResult, MissDifference};
 
 use super::names;
 use crate::machine::{Levels, Listener, Lookup, Took, ViewSet};

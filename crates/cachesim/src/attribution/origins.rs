@@ -1,6 +1,6 @@
 //! Where misses come from, and whose doing it is that lookups take longer than alone, or less.
 
-use simulation_result::{DesignResult, GainedCycles, LostCycles, LostTo, MissOrigins};
+use switchcost_simulation_result::{DesignResult, GainedCycles, LostCycles, LostTo, MissOrigins};
 
 use super::names;
 use crate::machine::{Gain, Levels, Listener, Lookup, Origin, Took};

@@ -1,6 +1,6 @@
 //! What processes have in the shared levels, and lose there while they are away.
 
-use simulation_result::{DesignResult, WorkingSetLoss};
+use switchcost_simulation_result::{DesignResult, WorkingSetLoss};
 
 use super::{column, names};
 use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester};

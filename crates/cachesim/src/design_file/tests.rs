@@ -1,8 +1,8 @@
-use design::{
+use proptest::prelude::*;
+use switchcost_design::{
     AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch, Replacement, StreamBuffers,
     TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
-use proptest::prelude::*;
 
 use super::*;
 

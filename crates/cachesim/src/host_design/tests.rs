@@ -1,5 +1,5 @@
 use super::*;
-use units::Bytes;
+use switchcost_units::Bytes;
 
 /// A guest on an AMD server, as the program recorded it.
 fn host() -> HostManifest {

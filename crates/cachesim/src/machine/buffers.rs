@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use design::StreamBuffers;
+use switchcost_design::StreamBuffers;
 
 use super::line::Line;
 use crate::address::Address;

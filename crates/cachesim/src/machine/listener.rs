@@ -10,7 +10,7 @@
 
 use std::fmt::Debug;
 
-use simulation_result::DesignResult;
+use switchcost_simulation_result::DesignResult;
 
 use super::deferred::DeferredRequest;
 use super::view_set::ViewSet;

@@ -1,6 +1,6 @@
 //! A design made ready to be simulated: shapes of all levels, and which one is asked next.
 
-use design::{
+use switchcost_design::{
     AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, StreamBuffers, TlbLevel,
     VictimCache, WriteBuffers, WritePolicy,
 };

@@ -1,8 +1,8 @@
 //! Which line of a full set leaves. Fresh memory, all zero, is the state at the start.
 
-use design::Replacement;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
+use switchcost_design::Replacement;
 
 use super::plan::LevelPlan;
 

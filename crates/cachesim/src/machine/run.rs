@@ -1,6 +1,6 @@
 //! Blocks and touches of one process, looked up in the first levels of a design.
 
-use trace::{Block, BlockRun, Reference};
+use switchcost_trace::{Block, BlockRun, Reference};
 
 use super::common_lines::WayPredictor;
 use super::hierarchies::Hierarchies;

@@ -1,7 +1,7 @@
 //! What a machine says in the end.
 
-use design::Design;
-use simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
+use switchcost_design::Design;
+use switchcost_simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
 
 use super::lines::Counts;
 use super::listener::Listener;

@@ -3,7 +3,7 @@
 mod leave;
 mod prefetch;
 
-use design::Inclusion;
+use switchcost_design::Inclusion;
 
 use super::deferred::DeferredRequest;
 use super::hierarchies::Hierarchies;

@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 
-use design::Design;
-use trace::synthetic::{Mixed, PingPong};
-use trace::{Chunk, Mark, TaskId};
+use switchcost_design::Design;
+use switchcost_trace::synthetic::{Mixed, PingPong};
+use switchcost_trace::{Chunk, Mark, TaskId};
 
-use simulation_result::LastLevelCounts;
+use switchcost_simulation_result::LastLevelCounts;
 
 use super::{NoLastLevel, SideBySide};
 
@@ -120,7 +120,7 @@ fn a_last_level_that_is_more_than_plain_is_refused() {
     one.levels.truncate(2);
     assert_eq!(SideBySide::new(one).err(), Some(NoLastLevel::OneLevel));
     let mut inclusive = design(512, 8);
-    inclusive.levels[2].inclusion = design::Inclusion::Inclusive;
+    inclusive.levels[2].inclusion = switchcost_design::Inclusion::Inclusive;
     assert_eq!(SideBySide::new(inclusive).err(), Some(NoLastLevel::NotPlain("lines of other levels")));
     let mut sets = design(512, 8);
     sets.levels[2].size.0 = 3 * 512 * 64;

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use trace::{Chunk, Mark, ProcessId};
+use switchcost_trace::{Chunk, Mark, ProcessId};
 
 /// Why a simulation cannot go on. Reads well behind "failed to simulate: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulationError {
     /// A design that cannot be built.
     #[error("{0}")]
-    Unrealisable(#[from] design::UnrealisableDesign),
+    Unrealisable(#[from] switchcost_design::UnrealisableDesign),
     /// Intervals without length.
     #[error("found intervals of 0 instructions, need 1 or more; choose another length")]
     EmptyInterval,
@@ -89,7 +89,7 @@ fn unfit(found: String, needed: String) -> SimulationError {
 
 #[cfg(test)]
 mod tests {
-    use trace::{Block, Mark, Placed, Reference, TaskId};
+    use switchcost_trace::{Block, Mark, Placed, Reference, TaskId};
 
     use super::*;
     use crate::{Options, Simulator};

@@ -1,7 +1,7 @@
 //! Parts of a trace: what is counted in each of them, between chunks that only warm caches up.
 
-use simulation_result::{DesignResult, PartResult};
-use trace::Purpose;
+use switchcost_simulation_result::{DesignResult, PartResult};
+use switchcost_trace::Purpose;
 
 /// What a chunk is fed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

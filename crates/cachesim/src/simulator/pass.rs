@@ -1,7 +1,7 @@
 //! One pass over the event stream: a design by itself, or a family of them, and who runs.
 
-use simulation_result::{ByView, DesignResult, Interval};
-use trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
+use switchcost_simulation_result::{ByView, DesignResult, Interval};
+use switchcost_trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
 
 use super::parts::{ALL, Counted, Fed, Part};
 use super::pieces::{TakePieces, take_pieces};

@@ -1,6 +1,6 @@
 //! The way through a chunk: the blocks up to a mark, the mark, and on.
 
-use trace::{BlockRun, Chunk, Mark, Reference};
+use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 /// Whoever takes a chunk piece by piece.
 pub(crate) trait TakePieces {

@@ -1,8 +1,8 @@
 //! One design by itself, or many in one pass: the same to their caller.
 
-use design::Design;
-use simulation_result::{DesignResult, Interval};
-use trace::{BlockRun, Reference};
+use switchcost_design::Design;
+use switchcost_simulation_result::{DesignResult, Interval};
+use switchcost_trace::{BlockRun, Reference};
 
 use crate::attribution::{Attribution, ByPlace};
 use crate::machine::{Machine, PageChange, RunContext};

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use simulation_result::Interval;
-use trace::Chunk;
+use switchcost_simulation_result::Interval;
+use switchcost_trace::Chunk;
 
 use super::parts::Fed;
 use super::pass::{Pass, PassResult};
@@ -180,7 +180,7 @@ impl Drop for Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use trace::Block;
+    use switchcost_trace::Block;
 
     use super::super::parts::WHOLE;
     use super::super::runner::runners;

@@ -1,7 +1,7 @@
 //! Levels that other levels ask: those are simulated once, by a machine that writes down what it asks.
 
-use design::Design;
-use trace::{BlockRun, Reference};
+use switchcost_design::Design;
+use switchcost_trace::{BlockRun, Reference};
 
 use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, RunContext};
 

@@ -1,6 +1,6 @@
 //! Levels that the processor asks itself: blocks and references, cut into lookups.
 
-use trace::{Block, BlockRun, Reference};
+use switchcost_trace::{Block, BlockRun, Reference};
 
 use crate::address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};

@@ -1,8 +1,8 @@
 //! A family: designs that differ in some levels only, simulated together.
 
-use design::Design;
-use simulation_result::{ByView, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
-use trace::{BlockRun, Reference};
+use switchcost_design::Design;
+use switchcost_simulation_result::{ByView, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
+use switchcost_trace::{BlockRun, Reference};
 
 use crate::attribution::{Attribution, ByPlace};
 use crate::machine::{Kind, Machine, PageChange, RunContext, plain_result};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use design::{AddressKind, Design, Holds, Inclusion, Level, Prefetch, Replacement, Ways};
-use units::Bytes;
+use switchcost_design::{AddressKind, Design, Holds, Inclusion, Level, Prefetch, Replacement, Ways};
+use switchcost_units::Bytes;
 
 use super::stacks::MOST_WAYS;
 

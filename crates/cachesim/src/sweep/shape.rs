@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use design::{Design, Holds, OnSwitch, WritePolicy};
+use switchcost_design::{Design, Holds, OnSwitch, WritePolicy};
 
 /// One level of all members.
 #[derive(Clone, Debug, PartialEq, Eq)]

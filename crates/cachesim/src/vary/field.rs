@@ -1,8 +1,8 @@
 use std::fmt;
 
-use design::{Design, Inclusion, OnSwitch, Replacement, Ways};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
-use units::Bytes;
+use switchcost_design::{Design, Inclusion, OnSwitch, Replacement, Ways};
+use switchcost_units::Bytes;
 
 /// A level or TLB, by its place in the design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Field {
     pub(super) fn parse_value(self, text: &str) -> Result<Value, String> {
         match self {
             Field::Size | Field::Line | Field::Page => {
-                text.parse().map(Value::Size).map_err(|error: units::ParseBytesError| error.to_string())
+                text.parse().map(Value::Size).map_err(|error: switchcost_units::ParseBytesError| error.to_string())
             }
             Field::Ways if text == "full" => Ok(Value::Ways(Ways::Full)),
             Field::Ways => match text.parse() {

@@ -1,6 +1,6 @@
 use super::*;
-use design::{OnSwitch, Replacement, Ways};
-use units::Bytes;
+use switchcost_design::{OnSwitch, Replacement, Ways};
+use switchcost_units::Bytes;
 
 fn base() -> Design {
     crate::shipped::find("mogul-2a").expect("shipped")

@@ -3,13 +3,13 @@
 
 mod valgrind;
 
-use design::{
+use switchcost_cachesim::{Options, Simulator};
+use switchcost_design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
 };
-use simulation_result::{HierarchyCounts, LevelCounts};
-use switchcost_cachesim::{Options, Simulator};
-use trace::{Chunk, Importer};
-use units::Bytes;
+use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
+use switchcost_trace::{Chunk, Importer};
+use switchcost_units::Bytes;
 
 use valgrind::{Cache, Caches, Counts, Workshop};
 

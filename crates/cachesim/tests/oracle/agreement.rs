@@ -2,10 +2,10 @@
 //!
 //! `AGREEMENT_TIMES=20` in the environment runs so many times the cases.
 
-use design::Design;
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
-use trace::Chunk;
+use switchcost_design::Design;
+use switchcost_trace::Chunk;
 
 use crate::findings::{compare, feed, of_oracle, run_engine, run_oracle};
 use crate::random::designs::{design, family, plain_design, split_design, split_designs};

@@ -1,13 +1,13 @@
 //! What either simulator found, in one shape, and where two such findings differ first.
 
-use design::Design;
 use serde_json::{Value, json};
-use simulation_result::{
+use switchcost_cachesim::{Options, Outcome, Simulator};
+use switchcost_design::Design;
+use switchcost_simulation_result::{
     ByView, CallCost, Depth, EvictorPlace, GainedCycles, HierarchyCounts, Interval, LostCycles, MissDifference,
     MissOrigins, PlaceCost, ProcessFacts, SwitchCause, WorkingSetLoss,
 };
-use switchcost_cachesim::{Options, Outcome, Simulator};
-use trace::Chunk;
+use switchcost_trace::Chunk;
 
 use crate::support::address::KERNEL;
 use crate::support::fault::Fault;

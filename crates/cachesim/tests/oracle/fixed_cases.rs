@@ -1,8 +1,10 @@
 //! Streams that random ones hit too seldom.
 
-use design::{AddressKind, Design, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy};
-use trace::{Block, BlockFlags, Mapping, Mark, Reference};
-use units::Bytes;
+use switchcost_design::{
+    AddressKind, Design, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy,
+};
+use switchcost_trace::{Block, BlockFlags, Mapping, Mark, Reference};
+use switchcost_units::Bytes;
 
 use crate::agreement::agree;
 use crate::closed_forms::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};

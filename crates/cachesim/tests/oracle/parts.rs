@@ -1,10 +1,10 @@
 //! A part of a trace behind a warm-up, held against the whole trace and what comes before the part.
 
-use design::Design;
 use proptest::prelude::*;
-use simulation_result::{DesignResult, HierarchyCounts, Interval, View};
 use switchcost_cachesim::{Options, Outcome, Simulator};
-use trace::{Chunk, Purpose};
+use switchcost_design::Design;
+use switchcost_simulation_result::{DesignResult, HierarchyCounts, Interval, View};
+use switchcost_trace::{Chunk, Purpose};
 
 use crate::agreement::{cases, options};
 use crate::random::designs::design;

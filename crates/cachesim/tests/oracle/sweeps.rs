@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
-use trace::Chunk;
+use switchcost_trace::Chunk;
 
 use crate::agreement::{cases, options};
 use crate::findings::{Findings, compare, of_oracle, run_engine, run_oracle};

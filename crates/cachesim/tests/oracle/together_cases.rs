@@ -1,8 +1,8 @@
 //! Direct-mapped designs that go through a stream side by side, where stores pass the first level.
 
-use design::{Design, Level, Ways, WriteBuffers, WritePolicy};
 use switchcost_cachesim::Options;
-use trace::{Block, BlockFlags, Mark, Reference};
+use switchcost_design::{Design, Level, Ways, WriteBuffers, WritePolicy};
+use switchcost_trace::{Block, BlockFlags, Mark, Reference};
 
 use crate::agreement::agree;
 use crate::closed_forms::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
@@ -116,7 +116,7 @@ fn a_first_instruction_in_two_lines_misses_once() {
     }
     let many_lines = |lines: u64| {
         let mut design = design(lines);
-        (design.levels[0].size, design.levels[0].ways) = (units::Bytes(lines * LINE), Ways::Count(1));
+        (design.levels[0].size, design.levels[0].ways) = (switchcost_units::Bytes(lines * LINE), Ways::Count(1));
         design
     };
     let designs = [many_lines(4), many_lines(LARGE)];

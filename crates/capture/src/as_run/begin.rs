@@ -1,6 +1,6 @@
 //! Where a run begins: why the one before it ended, and whether that is a switch.
 
-use trace::{Cause, TaskId};
+use switchcost_trace::{Cause, TaskId};
 
 use super::causes::{Fate, is_sleep, judge};
 use super::{AsRun, Ending, Halt, Left, Run, order};

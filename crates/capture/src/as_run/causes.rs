@@ -1,6 +1,6 @@
 //! Why a task lost the CPU: from what it reported itself and what the kernel has counted of it. Numbers in, a reason out.
 
-use trace::Cause;
+use switchcost_trace::Cause;
 
 use crate::decode::{Counts, Left};
 

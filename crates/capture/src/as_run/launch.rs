@@ -3,7 +3,7 @@
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use host::supervisor::Report;
+use switchcost_host::supervisor::Report;
 
 use super::{AsRun, Halt, Launch};
 use crate::control::LONGEST_START;

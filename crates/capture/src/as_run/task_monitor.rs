@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Instant;
 
-use host::supervisor::TaskFiles;
+use switchcost_host::supervisor::TaskFiles;
 
 use crate::control::LONGEST_BIRTH;
 use crate::probe::{Kernel, Probe};

@@ -1,6 +1,6 @@
 //! Records other than blocks.
 
-use trace::{Cause, Mapping, Mark};
+use switchcost_trace::{Cause, Mapping, Mark};
 
 use super::{Decoder, Left, Problem, Take};
 use crate::build_id;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trace::{ProcessId, TaskId};
+use switchcost_trace::{ProcessId, TaskId};
 
 use super::shapes::Shapes;
 use super::{Problem, Take};

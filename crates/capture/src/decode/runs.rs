@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use trace::{Cause, Mark, TaskId};
+use switchcost_trace::{Cause, Mark, TaskId};
 
 use super::{DecodeError, Decoder, Left, Problem, Stopped, Take};
 use crate::protocol::tag;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference};
+use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference};
 
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};

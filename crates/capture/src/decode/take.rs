@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use trace::{Block, Chunk, Mark, ReadWords, Recorder, ShapeId, ShapeReference, UnfitShape, Unfold, WriteTraceError};
+use switchcost_trace::{
+    Block, Chunk, Mark, ReadWords, Recorder, ShapeId, ShapeReference, UnfitShape, Unfold, WriteTraceError,
+};
 
 use super::Problem;
 
@@ -148,9 +150,9 @@ impl Take for Chunks<'_> {
         if self.shapes.len() >= MOST_SHAPES || self.unfolds.len() >= MOST_FORMS {
             return Err(Problem::TooManyShapes);
         }
-        trace::check_shape(blocks, forms).map_err(|error| problem(&error))?;
+        switchcost_trace::check_shape(blocks, forms).map_err(|error| problem(&error))?;
         let number = self.shapes.len() as u32;
-        let explicit = forms.iter().filter(|form| form.place == trace::AddressKind::Explicit).count();
+        let explicit = forms.iter().filter(|form| form.place == switchcost_trace::AddressKind::Explicit).count();
         self.shapes.push(Shape {
             first_block: self.blocks.len() as u32,
             blocks: blocks.len() as u32,
@@ -160,7 +162,7 @@ impl Take for Chunks<'_> {
             instructions: blocks.iter().map(|block| u32::from(block.instructions)).sum(),
         });
         self.blocks.extend_from_slice(blocks);
-        self.unfolds.extend(trace::unfold(forms));
+        self.unfolds.extend(switchcost_trace::unfold(forms));
         self.numbers.insert(key, number);
         Ok(number)
     }

@@ -1,7 +1,7 @@
 use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
-use trace::{
+use switchcost_trace::{
     Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Recorder, Reference, TaskId, TraceHeader, TraceOrder, TraceReader,
 };
 

@@ -164,7 +164,7 @@ fn numbers_are_those_of_the_tool() {
         ("SC_FAULT_RSEQ", fault::RSEQ.into()),
         ("SC_FAULT_CPU", fault::CPU.into()),
         ("SC_NOT_DONE", NOT_DONE),
-        ("SC_LANES", trace::LANES as u64),
+        ("SC_LANES", switchcost_trace::LANES as u64),
         ("SC_EXPLICIT", how::EXPLICIT),
         ("SC_FIXED", how::FIXED),
         ("SC_RELATIVE", how::RELATIVE),

@@ -110,7 +110,7 @@ pub enum GuestError {
     #[error(
         "found no way to start a guest ({error}), {remedy}",
         error = .0,
-        remedy = remedies::for_starting(.0, "need working memory files, pipes and /proc")
+        remedy = switchcost_remedies::for_starting(.0, "need working memory files, pipes and /proc")
     )]
     System(#[from] io::Error),
 }

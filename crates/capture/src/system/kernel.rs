@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use host::temporary::TemporaryFolder;
+use switchcost_host::temporary::TemporaryFolder;
 
 use super::error::GuestError;
 

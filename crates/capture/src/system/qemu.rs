@@ -10,9 +10,9 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use host::shared_file::SharedFile;
-use host::supervisor::{Program, Report as Event, Setting, Supervisor};
-use trace::KernelSymbols;
+use switchcost_host::shared_file::SharedFile;
+use switchcost_host::supervisor::{Program, Report as Event, Setting, Supervisor};
+use switchcost_trace::KernelSymbols;
 
 use super::System;
 use super::error::GuestError;

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use trace::KernelSymbols;
+use switchcost_trace::KernelSymbols;
 
 use super::error::GuestError;
 

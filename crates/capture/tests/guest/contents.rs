@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use trace::{Block, Chunk, KernelSymbols, Reference, TraceReader};
+use switchcost_trace::{Block, Chunk, KernelSymbols, Reference, TraceReader};
 
 /// Loads and stores of the kernel.
 fn each_reference(trace: &[u8], mut see: impl FnMut(&Block, &Reference)) {

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use switchcost_capture::{
     Command, Ending, GuestError, GuestSummary, Parts, PlacedFolder, System, find_kernel, record_system,
 };
-use trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize};
+use switchcost_trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize};
 
 /// Instructions between the two looks at the guest's clock and the ends of the recording: eight to ten, as the compiler has it.
 const AROUND: u64 = 16;

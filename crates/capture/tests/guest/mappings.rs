@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trace::{Mark, ProcessId, TaskId};
+use switchcost_trace::{Mark, ProcessId, TaskId};
 
 const PAGE: u64 = 4096;
 

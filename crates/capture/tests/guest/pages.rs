@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use switchcost_capture::Command;
-use trace::{Chunk, Lives, Mark, ProcessId, TraceReader, check};
+use switchcost_trace::{Chunk, Lives, Mark, ProcessId, TraceReader, check};
 
 use crate::{record, system};
 
@@ -154,7 +154,7 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     let folder = tempfile::tempdir().expect("a folder");
     let commands = [Command::new([compile(folder.path()).as_os_str()])];
     // With less than 512 MiB Linux has no large pages for programs; with 3.5 GiB or more it has memory behind a gap, and uses that first.
-    system.memory = Some(units::Bytes(4 << 30));
+    system.memory = Some(switchcost_units::Bytes(4 << 30));
     system.halvings = 4;
     let (_, plain) = record(&commands, &system);
     system.has_pages = true;

@@ -2,8 +2,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use switchcost_capture::{Command, Ending, Options, Order, Summary, run};
-use trace::{Cause, Chunk, Mark, TaskId, TraceReader};
-use units::CpuId;
+use switchcost_trace::{Cause, Chunk, Mark, TaskId, TraceReader};
+use switchcost_units::CpuId;
 
 use super::support::{
     LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, recorded, switches, tool,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, run};
-use trace::Chunk;
+use switchcost_trace::Chunk;
 
 use super::support::{await_that, compiled, living_with, options, processes_with, recorded, scratch, tool};
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Summary};
-use trace::{Chunk, Reference, TraceReader};
+use switchcost_trace::{Chunk, Reference, TraceReader};
 
 use super::support::{compiled_with, options, recorded};
 

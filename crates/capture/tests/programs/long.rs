@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Order, run, run_unread};
-use trace::{Chunk, Reference};
+use switchcost_trace::{Chunk, Reference};
 
 use super::support::{FRAME, ROUNDS, compiled_with, options};
 

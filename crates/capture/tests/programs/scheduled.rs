@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 
 use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run, run_unread};
-use trace::{Cause, Chunk, Mark, TaskId};
+use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{
     FAULTS, LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, compiled_with, living_with, marks, options,

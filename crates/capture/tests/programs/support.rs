@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Order, Output, Summary, Tool, record};
-use trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, TraceReader};
+use switchcost_trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, TraceReader};
 
 /// Only what hangs takes so long.
 pub(crate) const LONGEST: Duration = Duration::from_secs(300);
@@ -57,7 +57,7 @@ pub(crate) fn recorded(commands: &[Command], options: Options, stop: &AtomicBool
     let (_, written) = recorder.finish().expect("a whole trace");
     assert_eq!(written.instructions, summary.instructions);
     let trace = std::fs::read(&path).expect("a trace");
-    let report = trace::check(TraceReader::new(&trace[..]).expect("a trace"));
+    let report = switchcost_trace::check(TraceReader::new(&trace[..]).expect("a trace"));
     assert!(report.is_sound(), "{:?} {:?}", report.problems, report.loss);
     (summary, trace)
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread::Builder;
 
-use units::{CpuId, Nanos, Ticks};
+use switchcost_units::{CpuId, Nanos, Ticks};
 
 use super::{Clock, monotonic};
 use crate::control::pin;

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 
-use units::Nanos;
+use switchcost_units::Nanos;
 
 use super::machine::{Machine, address_of};
 use super::timer::{SignalTimer, is_of_a_timer, require_deliverable};

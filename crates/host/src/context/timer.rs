@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use units::Nanos;
+use switchcost_units::Nanos;
 
 use crate::signal_action::SignalAction;
 use crate::signal_set::SignalSet;

@@ -7,9 +7,9 @@ use std::io;
 
 use perf_event::events::{Dynamic, Hardware};
 use perf_event::{Builder, Counter};
-use record::{CoreClock, SelfTest, SelfTestOutcome};
 use serde::{Deserialize, Serialize};
-use units::{CpuId, Ticks};
+use switchcost_record::{CoreClock, SelfTest, SelfTestOutcome};
+use switchcost_units::{CpuId, Ticks};
 
 use super::{CHAIN_STEP, multiply};
 use crate::clock::Clock;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use record::CoreClock;
-use units::{CpuId, Nanos, Ticks};
+use switchcost_record::CoreClock;
+use switchcost_units::{CpuId, Nanos, Ticks};
 
 use crate::clock::{Calibration, Clock, monotonic};
 use crate::control::pin;

@@ -1,6 +1,6 @@
 //! The core's own clock and its neighbours: what changes while one measures.
 
-use record::Check;
+use switchcost_record::Check;
 
 use super::clock_drift::{ClockDrift, TAIL};
 use super::line::{Line, Remedy};
@@ -49,8 +49,8 @@ pub(super) fn sharing(subject: &Subject) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use record::{CoreClock, Severity};
-    use units::CpuId;
+    use switchcost_record::{CoreClock, Severity};
+    use switchcost_units::CpuId;
 
     use super::super::clock_drift::clock_drift;
     use super::*;
@@ -62,7 +62,7 @@ mod tests {
             chain_length: 600,
             multiplication_cycles: Some(3),
             additions: 3_600,
-            overhead_ticks: units::Ticks(0),
+            overhead_ticks: switchcost_units::Ticks(0),
             unshared_per_mille: known_per_mille,
             counter: None,
             shared_costs: Vec::new(),

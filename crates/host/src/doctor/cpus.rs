@@ -1,7 +1,7 @@
 //! The CPUs and their company: how many, what shares their cores, what interrupts and loads them.
 
-use record::{Check, Fact, InterruptLoad};
-use units::{CpuId, format_cpu_list};
+use switchcost_record::{Check, Fact, InterruptLoad};
+use switchcost_units::{CpuId, format_cpu_list};
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
@@ -161,7 +161,7 @@ fn quieten() -> Remedy {
 
 #[cfg(test)]
 mod tests {
-    use record::Severity;
+    use switchcost_record::Severity;
 
     use super::*;
     use crate::facts::fixture::Fixture;

@@ -5,7 +5,7 @@ use std::io;
 
 use perf_event::Builder;
 use perf_event::events::Hardware;
-use record::SelfTestOutcome;
+use switchcost_record::SelfTestOutcome;
 
 use crate::perf::{System, test_cycles};
 

@@ -1,6 +1,6 @@
 //! Control groups: a kernel built with real-time groups refuses SCHED_FIFO in any group without a share of its own.
 
-use record::Check;
+use switchcost_record::Check;
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
@@ -88,7 +88,7 @@ pub(super) fn cpu_quota(subject: &Subject) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use record::Severity;
+    use switchcost_record::Severity;
 
     use super::*;
     use crate::facts::fixture::Fixture;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{Cache, Check, Fact, Tlb};
-use units::Bytes;
+use switchcost_record::{Cache, Check, Fact, Tlb};
+use switchcost_units::Bytes;
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
@@ -165,7 +165,7 @@ pub(super) fn page_tables(subject: &Subject) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use record::{Severity, TlbKind};
+    use switchcost_record::{Severity, TlbKind};
 
     use super::*;
     use crate::facts::fixture::{CPUINFO, Fixture};

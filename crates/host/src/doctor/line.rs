@@ -1,4 +1,4 @@
-use record::{Check, Severity};
+use switchcost_record::{Check, Severity};
 
 /// What helps now, and what makes it last.
 pub(super) struct Remedy {

@@ -1,7 +1,7 @@
 //! Memory: may it be locked, does it come in huge pages, is there enough?
 
-use record::Check;
-use units::Bytes;
+use switchcost_record::Check;
+use switchcost_units::Bytes;
 
 use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights, limit};
@@ -41,8 +41,8 @@ pub(super) fn huge_pages(subject: &Subject) -> Check {
     let reserved = subject.root.line("/proc/sys/vm/nr_hugepages").ok().and_then(|text| text.parse::<u64>().ok());
     let pool = reserved.map_or_else(|| "reserved: unknown".to_owned(), |pages| format!("{pages} reserved"));
     let transparent = match &subject.host.huge_pages {
-        record::Fact::Known(text) => text.as_str(),
-        record::Fact::Unknown { unknown } => unknown,
+        switchcost_record::Fact::Known(text) => text.as_str(),
+        switchcost_record::Fact::Unknown { unknown } => unknown,
     };
     let found = format!("{transparent}, {pool}");
     let may_ask = ["(always)", "(madvise)"].iter().any(|mode| transparent.ends_with(mode));
@@ -76,7 +76,7 @@ fn mebibytes(available: Bytes) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::Severity;
+    use switchcost_record::Severity;
 
     use super::*;
     use crate::facts::fixture::Fixture;

@@ -1,6 +1,6 @@
 //! What `observe` needs: the kernel's trace points, and BPF programs on them.
 
-use record::Check;
+use switchcost_record::Check;
 
 use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights};
@@ -50,7 +50,7 @@ fn grant() -> Remedy {
 
 #[cfg(test)]
 mod tests {
-    use record::Severity;
+    use switchcost_record::Severity;
 
     use super::*;
     use crate::facts::fixture::Fixture;

@@ -1,6 +1,6 @@
 //! Whether a hardware counter can be had at all. The known-answer test of each counter belongs to the run, not here.
 
-use record::Check;
+use switchcost_record::Check;
 
 use super::cycles::CycleCounter;
 use super::line::{Line, Remedy};
@@ -38,7 +38,7 @@ fn expose() -> Remedy {
 
 #[cfg(test)]
 mod tests {
-    use record::Severity;
+    use switchcost_record::Severity;
 
     use super::*;
     use crate::facts::fixture::Fixture;

@@ -1,6 +1,6 @@
 //! Frequency: does the CPU keep the one at which it is measured?
 
-use record::{Check, Fact};
+use switchcost_record::{Check, Fact};
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
@@ -46,7 +46,7 @@ fn turn_off(file: &str, off: &str) -> Remedy {
 
 #[cfg(test)]
 mod tests {
-    use record::Severity;
+    use switchcost_record::Severity;
 
     use super::*;
     use crate::facts::fixture::Fixture;

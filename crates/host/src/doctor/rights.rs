@@ -1,6 +1,6 @@
 //! What this process may do: its capabilities and limits, as `/proc/self` shows them.
 
-use record::Check;
+use switchcost_record::Check;
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
@@ -56,7 +56,7 @@ fn grant() -> Remedy {
 
 #[cfg(test)]
 mod tests {
-    use record::Severity;
+    use switchcost_record::Severity;
 
     use super::*;
     use crate::facts::fixture::Fixture;

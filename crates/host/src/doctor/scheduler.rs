@@ -1,7 +1,7 @@
 //! The scheduler: does it leave real-time tasks alone, and may this process be one?
 
-use record::Check;
-use units::Nanos;
+use switchcost_record::Check;
+use switchcost_units::Nanos;
 
 use super::groups::are_real_time_groups_on;
 use super::line::{Line, Remedy};
@@ -108,7 +108,7 @@ fn raise_priority() -> Remedy {
 
 #[cfg(test)]
 mod tests {
-    use record::Severity;
+    use switchcost_record::Severity;
 
     use super::*;
     use crate::facts::fixture::Fixture;

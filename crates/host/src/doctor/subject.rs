@@ -1,5 +1,5 @@
-use record::HostManifest;
-use units::CpuId;
+use switchcost_record::HostManifest;
+use switchcost_units::CpuId;
 
 use super::clock_drift::{self, ClockDrift};
 use super::cycles::{self, CycleCounter};

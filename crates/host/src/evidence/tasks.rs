@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io;
 
-use record::KernelSwitches;
-use units::Nanos;
+use switchcost_record::KernelSwitches;
+use switchcost_units::Nanos;
 
 use super::read_text;
 use crate::clock::CpuClock;

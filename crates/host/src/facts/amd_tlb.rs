@@ -4,8 +4,8 @@
 //! them for pages of 1 GiB.
 
 use raw_cpuid::CpuIdReader;
-use record::{Tlb, TlbKind};
-use units::Bytes;
+use switchcost_record::{Tlb, TlbKind};
+use switchcost_units::Bytes;
 
 const L1: u32 = 0x8000_0005;
 const L2: u32 = 0x8000_0006;

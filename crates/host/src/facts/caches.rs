@@ -1,5 +1,5 @@
-use record::{Cache, CacheKind, Fact, Tlb, printable};
-use units::{Bytes, CpuId};
+use switchcost_record::{Cache, CacheKind, Fact, Tlb, printable};
+use switchcost_units::{Bytes, CpuId};
 
 use super::{Root, status, topology};
 

@@ -1,7 +1,7 @@
 //! Control groups (cgroups(7)): what they may use of the CPUs, and what that took from them.
 
-use record::CpuQuota;
-use units::Nanos;
+use switchcost_record::CpuQuota;
+use switchcost_units::Nanos;
 
 use super::Root;
 

@@ -1,6 +1,6 @@
 //! How busy a CPU is, from two readings of `/proc/stat`.
 
-use units::CpuId;
+use switchcost_units::CpuId;
 
 /// One line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, in the kernel's ticks.
 pub(crate) struct Times {

@@ -4,8 +4,8 @@
 //! where a leaf is absent or zero, as hypervisors leave the leaves that they hide.
 
 use raw_cpuid::{CacheParameter, CacheType, CpuId as Leaves, CpuIdReader, CpuIdResult, Hypervisor};
-use record::{Cache, CacheKind, Tlb};
-use units::{Bytes, CpuId};
+use switchcost_record::{Cache, CacheKind, Tlb};
+use switchcost_units::{Bytes, CpuId};
 
 use super::{amd_tlb, intel_tlb};
 

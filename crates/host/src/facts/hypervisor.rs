@@ -1,4 +1,4 @@
-use record::Fact;
+use switchcost_record::Fact;
 
 use super::{Root, processor::Processor};
 

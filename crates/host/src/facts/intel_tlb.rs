@@ -4,8 +4,8 @@
 //! size and one count are decoded, a descriptor with a choice of page sizes once for each.
 
 use raw_cpuid::{CpuId as Leaves, CpuIdReader, DatInfo, DatType};
-use record::{Tlb, TlbKind};
-use units::Bytes;
+use switchcost_record::{Tlb, TlbKind};
+use switchcost_units::Bytes;
 
 const K4: Bytes = Bytes::kib(4);
 const M2: Bytes = Bytes::mib(2);

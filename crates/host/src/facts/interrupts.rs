@@ -6,8 +6,8 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use record::InterruptLoad;
-use units::CpuId;
+use switchcost_record::InterruptLoad;
+use switchcost_units::CpuId;
 
 use super::Root;
 use super::cpu_time::busy_per_mille;

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use record::Fact;
-use units::Bytes;
+use switchcost_record::Fact;
+use switchcost_units::Bytes;
 
 use super::scheduler::MODELS;
 use super::{Root, status};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::Fact;
-use units::CpuId;
+use switchcost_record::Fact;
+use switchcost_units::CpuId;
 
 use super::{Root, arm_core, status};
 

@@ -1,6 +1,6 @@
 //! What the kernel's scheduler brings that bears on switches. Probed, and never concluded from the version.
 
-use record::{Fact, Scheduler};
+use switchcost_record::{Fact, Scheduler};
 
 use super::Root;
 use super::kernel::{has_option, option};

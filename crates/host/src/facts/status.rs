@@ -1,6 +1,6 @@
 //! What the kernel's text files of the form `name: value` say, each in the one place that needs it.
 
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use super::Root;
 

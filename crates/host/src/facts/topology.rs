@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 
-use record::{HostManifest, InterruptLoad, Relation};
-use units::{CpuId, parse_cpu_list};
+use switchcost_record::{HostManifest, InterruptLoad, Relation};
+use switchcost_units::{CpuId, parse_cpu_list};
 
 use super::Root;
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use rustix::io::Errno;
 use rustix::thread::futex;
-use units::Bytes;
-use workload::Pages;
+use switchcost_units::Bytes;
+use switchcost_workload::Pages;
 
 use super::Channel;
 use crate::memory::{MapError, Memory, Reach};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use units::{CpuId, Nanos};
+use switchcost_units::{CpuId, Nanos};
 
 use super::ThreadId;
 use crate::facts::Root;

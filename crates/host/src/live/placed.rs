@@ -5,7 +5,7 @@ use std::io;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
-use units::CpuId;
+use switchcost_units::CpuId;
 
 use super::{Census, ThreadId};
 use crate::control::cpu_set;
@@ -62,7 +62,7 @@ impl Drop for Placed {
 impl PutBack {
     fn words(&self) -> [String; 6] {
         let ThreadId { process, thread, began } = self.id;
-        let allowed = units::format_cpu_list(&self.allowed);
+        let allowed = switchcost_units::format_cpu_list(&self.allowed);
         let cpu = self.cpu.to_string();
         [process.to_string(), thread.to_string(), began.to_string(), self.since.to_string(), cpu, allowed]
     }
@@ -71,7 +71,7 @@ impl PutBack {
         let [process, thread, began, since, cpu, allowed] = words else { return None };
         let id = ThreadId { process: process.parse().ok()?, thread: thread.parse().ok()?, began: began.parse().ok()? };
         let (since, cpu) = (since.parse().ok()?, cpu.parse().ok()?);
-        Some(PutBack { id, since, cpu, allowed: units::parse_cpu_list(allowed).ok()? })
+        Some(PutBack { id, since, cpu, allowed: switchcost_units::parse_cpu_list(allowed).ok()? })
     }
 
     /// Of the thread, and of those that were started by it or beside it meanwhile, which have their CPUs from their parents. Whoever has

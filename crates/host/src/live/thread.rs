@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io;
 
-use record::KernelSwitches;
 use serde::{Deserialize, Serialize};
-use units::Nanos;
+use switchcost_record::KernelSwitches;
+use switchcost_units::Nanos;
 
 use crate::evidence::{parse_switches, read_text};
 

@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::RangeInclusive;
 
-use record::{SelfTest, SelfTestOutcome};
 use strum::IntoEnumIterator;
+use switchcost_record::{SelfTest, SelfTestOutcome};
 
 use super::source::needs_level;
 use super::workloads::{self as run, Workbench};

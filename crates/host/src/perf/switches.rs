@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, ReadFormat, SampleFlag, Sampler};
-use units::{CpuId, Nanos};
+use switchcost_units::{CpuId, Nanos};
 
 use super::source::{OWN_TASKS, Unavailable, unavailable};
 

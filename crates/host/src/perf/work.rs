@@ -82,7 +82,7 @@ fn tracepoint(name: &str) -> Result<u64, Unavailable> {
         Unavailable(format!(
             "found no system call '{}' among the kernel's tracepoints, need one as ls /sys/kernel/tracing/events/syscalls has it \
              behind sys_enter_",
-            record::printable(name)
+            switchcost_record::printable(name)
         ))
     };
     if !is_name {

@@ -8,8 +8,8 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
-use units::{Bytes, CpuId, Nanos};
-use workload::{Access, Pages, Pattern, WorkingSet, prepare, walk};
+use switchcost_units::{Bytes, CpuId, Nanos};
+use switchcost_workload::{Access, Pages, Pattern, WorkingSet, prepare, walk};
 
 use crate::clock::CpuClock;
 use crate::control::pin;

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
 
-use units::CpuId;
+use switchcost_units::CpuId;
 
 use crate::shared_file::SharedFile;
 

@@ -1,7 +1,7 @@
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 
-use units::CpuId;
+use switchcost_units::CpuId;
 
 use super::*;
 

@@ -1,7 +1,7 @@
 use super::*;
-use record::{ClockFacts, CoreClock, HostManifest};
 use std::cell::Cell;
-use units::CpuId;
+use switchcost_record::{ClockFacts, CoreClock, HostManifest};
+use switchcost_units::CpuId;
 
 /// Answers at once: what is preempted takes longer. Keeps what it was asked for.
 struct Scripted {
@@ -72,7 +72,7 @@ fn header(plan: Plan) -> Header {
     let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
     let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
     Header {
-        schema: injection::Injection::schema_for(&plan),
+        schema: switchcost_injection::Injection::schema_for(&plan),
         program_version: String::new(),
         started_at: String::new(),
         command: Vec::new(),

@@ -1,7 +1,7 @@
 use std::io;
 
-use record::printable;
-use units::Nanos;
+use switchcost_record::printable;
+use switchcost_units::Nanos;
 
 use super::find::{LEAST_SHARE, LOOK};
 
@@ -65,7 +65,7 @@ pub enum ServiceFault {
     },
     /// The kernel does not count it.
     #[error("{0}")]
-    NotCounted(#[from] host::perf::Unavailable),
+    NotCounted(#[from] switchcost_host::perf::Unavailable),
     /// A command that prints something else.
     #[error(
         "found {} from the command '{}' of --work, need a number alone: how much work was done so far; or syscall:NAME, or \

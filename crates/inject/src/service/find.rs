@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use host::clock::monotonic;
-use host::facts::Root;
-use host::live::{Census, LiveThread, Seen};
-use injection::Look;
-use record::KernelSwitches;
-use units::{CpuId, Nanos};
+use switchcost_host::clock::monotonic;
+use switchcost_host::facts::Root;
+use switchcost_host::live::{Census, LiveThread, Seen};
+use switchcost_injection::Look;
+use switchcost_record::KernelSwitches;
+use switchcost_units::{CpuId, Nanos};
 
 use super::work::{Counter, Work};
 use super::{ServiceFault, ThreadId};
@@ -149,7 +149,7 @@ fn look(seen: &Seen, members: &Members, counted: &Work, cpus: &[CpuId]) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::perf::Called;
+    use switchcost_host::perf::Called;
 
     fn found(cpu: u64, work: u64) -> Found {
         let id = ThreadId { process: 7, thread: 8, began: 0 };

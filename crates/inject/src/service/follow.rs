@@ -2,10 +2,10 @@
 
 use std::io;
 
-use host::clock::monotonic;
-use host::task::{Servant, Waited};
-use injection::{Group, Line};
-use units::Nanos;
+use switchcost_host::clock::monotonic;
+use switchcost_host::task::{Servant, Waited};
+use switchcost_injection::{Group, Line};
+use switchcost_units::Nanos;
 
 use super::{Reply, ServiceFault, ServiceOrder};
 use crate::protocol::Request;

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use injection::{Arm, Group, Phase, Timing};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use record::KernelSwitches;
-use units::{Nanos, TickRate, Ticks};
+use switchcost_injection::{Arm, Group, Phase, Timing};
+use switchcost_record::KernelSwitches;
+use switchcost_units::{Nanos, TickRate, Ticks};
 
 use super::{ServiceFault, ServiceOrder};
 

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use host::clock::monotonic;
-use host::control::{StepsBelowTop, lock_memory, pin, set_policy};
-use host::live::LiveThread;
-use injection::Group;
-use record::{KernelSwitches, Policy};
-use units::{Bytes, Nanos, Ticks};
+use switchcost_host::clock::monotonic;
+use switchcost_host::control::{StepsBelowTop, lock_memory, pin, set_policy};
+use switchcost_host::live::LiveThread;
+use switchcost_injection::Group;
+use switchcost_record::{KernelSwitches, Policy};
+use switchcost_units::{Bytes, Nanos, Ticks};
 
 use super::phases::{Spot, all};
 use super::work::Counter;

@@ -3,11 +3,11 @@
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use host::control::pin;
-use host::counting_command::counted;
-use host::perf::{CallCounter, Called};
 use serde::{Deserialize, Serialize};
-use units::{CpuId, Nanos};
+use switchcost_host::control::pin;
+use switchcost_host::counting_command::counted;
+use switchcost_host::perf::{CallCounter, Called};
+use switchcost_units::{CpuId, Nanos};
 
 use super::ServiceFault;
 

@@ -4,12 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use host::ipc::{
+use switchcost_host::ipc::{
     Channel, EventFd, Futex, MessageQueue, MutexCondvar, Notify, Pipe, Semaphore, SignalLink, Stream, Yield,
     block_token_signal,
 };
-use host::memory::Memory;
-use record::Mechanism;
+use switchcost_host::memory::Memory;
+use switchcost_record::Mechanism;
 
 use super::words::{PROCESS, THREAD, word_index};
 

@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::atomic::AtomicU64;
 
-use host::clock::Clock;
-use host::timer::PeriodicTimer;
-use units::Nanos;
-use workload::{WorkingSet, walk};
+use switchcost_host::clock::Clock;
+use switchcost_host::timer::PeriodicTimer;
+use switchcost_units::Nanos;
+use switchcost_workload::{WorkingSet, walk};
 
 use super::shared::Shared;
 use crate::experiment::Split;

@@ -3,12 +3,12 @@
 use std::io;
 use std::sync::atomic::AtomicU64;
 
-use host::clock::Clock;
-use host::ipc::Channel;
-use host::memory::Memory;
-use host::usage;
-use record::{Case, KernelSwitches, Mechanism};
-use workload::{WorkingSet, walk};
+use switchcost_host::clock::Clock;
+use switchcost_host::ipc::Channel;
+use switchcost_host::memory::Memory;
+use switchcost_host::usage;
+use switchcost_record::{Case, KernelSwitches, Mechanism};
+use switchcost_workload::{WorkingSet, walk};
 
 use super::preemptor::{run_preemptor, run_preemptor_baseline};
 use super::shared::{Command, Shared};

@@ -4,12 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use host::clock::Clock;
-use host::ipc::{Channel, EventFd};
-use host::memory::{Memory, Reach};
-use record::{Case, KernelSwitches};
-use units::{Bytes, Nanos, Ticks};
-use workload::{Pages, Sharing, prepare};
+use switchcost_host::clock::Clock;
+use switchcost_host::ipc::{Channel, EventFd};
+use switchcost_host::memory::{Memory, Reach};
+use switchcost_record::{Case, KernelSwitches};
+use switchcost_units::{Bytes, Nanos, Ticks};
+use switchcost_workload::{Pages, Sharing, prepare};
 
 use super::links::Links;
 use super::words::{
@@ -57,7 +57,7 @@ impl Shared {
         let words = Arc::new(words);
         let bells = || (0..tasks).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>();
         let cannot = |error: io::Error| {
-            let remedy = remedies::for_channels(&error, &case.mechanism.to_string());
+            let remedy = switchcost_remedies::for_channels(&error, &case.mechanism.to_string());
             format!("found no way to make the channels of {tasks} tasks over {} ({error}), {remedy}", case.mechanism)
         };
         Ok(Shared {
@@ -141,8 +141,8 @@ impl Shared {
     }
 
     pub(super) fn introduce(&self, task: usize) {
-        self.store(task, PROCESS, host::task::current_pid() as u64);
-        self.store(task, THREAD, host::task::current_tid() as u64);
+        self.store(task, PROCESS, switchcost_host::task::current_pid() as u64);
+        self.store(task, THREAD, switchcost_host::task::current_tid() as u64);
     }
 
     pub(super) fn tid(&self, task: usize) -> i32 {

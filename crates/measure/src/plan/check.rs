@@ -1,8 +1,8 @@
 //! Whether this machine can run a plan, before anything is started.
 
-use record::{Between, Case, HostManifest, Mechanism, Relation};
-use units::{Bytes, CpuId, Nanos, format_cpu_list};
-use workload::{Sharing, UnfitWorkingSet};
+use switchcost_record::{Between, Case, HostManifest, Mechanism, Relation};
+use switchcost_units::{Bytes, CpuId, Nanos, format_cpu_list};
+use switchcost_workload::{Sharing, UnfitWorkingSet};
 
 /// A ring has at least two tasks, and lmbench's largest has 64.
 const TASKS: std::ops::RangeInclusive<u32> = 2..=64;

@@ -1,8 +1,8 @@
 //! The ready-made lists of cases, and how much time each gets.
 
-use record::{Between, HostManifest, Mechanism, Policy};
-use units::{Bytes, Nanos};
-use workload::{Access, Pattern, WorkingSet};
+use switchcost_record::{Between, HostManifest, Mechanism, Policy};
+use switchcost_units::{Bytes, Nanos};
+use switchcost_workload::{Access, Pattern, WorkingSet};
 
 use super::{Draft, Preset, RuntimeSelection, Selection, sizes};
 

@@ -1,7 +1,7 @@
 //! Sizes worth measuring on this machine: around each cache and the reach of each TLB.
 
-use record::{CacheKind, HostManifest, TlbKind};
-use units::Bytes;
+use switchcost_record::{CacheKind, HostManifest, TlbKind};
+use switchcost_units::Bytes;
 
 /// What a machine that reports nothing of its caches is taken to have.
 const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)];

@@ -1,5 +1,5 @@
 use super::*;
-use record::{Cache, CacheKind, Fact};
+use switchcost_record::{Cache, CacheKind, Fact};
 
 fn host() -> HostManifest {
     let text = include_str!("../../tests/host.json");
@@ -340,7 +340,12 @@ fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
         .cases
         .iter()
         .map(|c| {
-            format!("{} {} on {}", c.mechanism, c.working_set.size_bytes, units::format_cpu_list(&c.placement.cpus))
+            format!(
+                "{} {} on {}",
+                c.mechanism,
+                c.working_set.size_bytes,
+                switchcost_units::format_cpu_list(&c.placement.cpus)
+            )
         })
         .collect();
     let expected = ["pipe 4 KiB on 1", "pipe 1 MiB on 1", "concurrent 4 KiB on 1,0", "concurrent 1 MiB on 1,0"];
@@ -381,7 +386,8 @@ fn who_shares_no_cache_has_none_to_compare() {
 }
 
 fn runtime(handoff: &str, speaks_for_runtime: bool) -> RuntimeSelection {
-    let case = RuntimeCase { runtime: "go".to_owned(), handoff: handoff.to_owned(), class: record::Class::HandOff };
+    let case =
+        RuntimeCase { runtime: "go".to_owned(), handoff: handoff.to_owned(), class: switchcost_record::Class::HandOff };
     RuntimeSelection { case, between: Between::User, speaks_for_runtime }
 }
 

@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use host::jumps::Jumps;
-use host::memory::{Memory, Reach};
-use profile::Kind;
 use rand::Rng;
 use rand::seq::SliceRandom;
-use units::Bytes;
-use workload::Pages;
+use switchcost_host::jumps::Jumps;
+use switchcost_host::memory::{Memory, Reach};
+use switchcost_profile::Kind;
+use switchcost_units::Bytes;
+use switchcost_workload::Pages;
 
 /// Words of a line.
 pub(super) const LINE: usize = 8;

@@ -1,6 +1,6 @@
-use host::clock::Clock;
-use record::{Between, Case, Class, Mechanism, Placement, Policy, Relation, RuntimeCase};
-use workload::WorkingSet;
+use switchcost_host::clock::Clock;
+use switchcost_record::{Between, Case, Class, Mechanism, Placement, Policy, Relation, RuntimeCase};
+use switchcost_workload::WorkingSet;
 
 use super::*;
 use crate::protocol::BatchRounds;

@@ -3,8 +3,8 @@
 use std::io;
 use std::rc::Rc;
 
-use host::context::{Green, UcontextRing};
-use host::evidence::TaskId;
+use switchcost_host::context::{Green, UcontextRing};
+use switchcost_host::evidence::TaskId;
 
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Timed};
@@ -49,7 +49,7 @@ pub(super) struct Greens {
 impl Greens {
     pub(super) fn new(bodies: Rc<Bodies>) -> io::Result<Greens> {
         let own = Rc::clone(&bodies);
-        let turn = move |scheduler: &host::context::Scheduler, task| {
+        let turn = move |scheduler: &switchcost_host::context::Scheduler, task| {
             own.turn(task);
             scheduler.yield_now();
         };

@@ -7,10 +7,10 @@ use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 
-use host::evidence::TaskId;
+use switchcost_host::evidence::TaskId;
+use switchcost_units::Ticks;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{LocalSet, yield_now};
-use units::Ticks;
 
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Split, Timed};
@@ -103,7 +103,7 @@ impl Experiment for Tasks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Arm;
+    use switchcost_record::Arm;
 
     /// With a batch of one round the executor takes the second task before the first the next time: one turn is timed, not two.
     #[test]

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
-use host::evidence::TaskId;
+use switchcost_host::evidence::TaskId;
 
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Timed};

@@ -9,11 +9,11 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use host::clock::{Clock, monotonic};
-use host::context::{Green, Scheduler};
-use host::evidence::TaskId;
-use record::Arm;
-use units::{Nanos, Ticks};
+use switchcost_host::clock::{Clock, monotonic};
+use switchcost_host::context::{Green, Scheduler};
+use switchcost_host::evidence::TaskId;
+use switchcost_record::Arm;
+use switchcost_units::{Nanos, Ticks};
 
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Split, Timed};

@@ -5,9 +5,9 @@
 use std::io;
 use std::rc::Rc;
 
-use host::clock::Clock;
-use host::evidence::TaskId;
-use units::Ticks;
+use switchcost_host::clock::Clock;
+use switchcost_host::evidence::TaskId;
+use switchcost_units::Ticks;
 
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Timed};

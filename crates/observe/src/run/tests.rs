@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use host::facts::{Root, manifest};
-use observation::{Lost, Source, Subject, Throttled};
+use switchcost_host::facts::{Root, manifest};
+use switchcost_observation::{Lost, Source, Subject, Throttled};
 use tempfile::TempDir;
 
 use super::*;

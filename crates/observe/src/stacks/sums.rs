@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::{Duration, Instant};
 
-use observation::{Frame, Module, SampledStacks, UserStack};
+use switchcost_observation::{Frame, Module, SampledStacks, UserStack};
 
 use super::layout::Sample;
 use super::mappings::{Mappings, Place};

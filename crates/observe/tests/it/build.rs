@@ -26,7 +26,7 @@ fn check(options: Options) {
     let mut make = Command::new("make");
     make.args(["-s", "-j", "8", "all"]).current_dir(folder.path());
     let child = begin(&mut make, &mut observer).expect("make is there");
-    let ended = std::thread::spawn(move || host::usage::wait(child));
+    let ended = std::thread::spawn(move || switchcost_host::usage::wait(child));
     while !ended.is_finished() {
         observer.tick();
         std::thread::sleep(Duration::from_millis(10));
@@ -34,10 +34,10 @@ fn check(options: Options) {
     let (status, usage) = ended.join().expect("it only waits").expect("our child");
     assert!(status.success());
     let counted = observer.finish().expect("it is read");
-    if options.without_bpf && counted.source == observation::Source::Proc {
+    if options.without_bpf && counted.source == switchcost_observation::Source::Proc {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
-    let sum = |of: fn(&observation::Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&switchcost_observation::Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
     let (tasks, voluntary, involuntary) = (sum(|t| t.count), sum(|t| t.voluntary), sum(|t| t.involuntary));
     // Four programs and their shell for each target, and make; perhaps a process of a shell's own.
     assert!((5 * TARGETS as u64 + 1..=6 * TARGETS as u64 + 1).contains(&tasks), "{tasks} tasks");

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use observation::{Cause, Entry, FutexWait, Why};
+use switchcost_observation::{Cause, Entry, FutexWait, Why};
 use switchcost_observe::Options;
 
 use crate::{call, observed, program_traced, switches, turn};
@@ -63,7 +63,7 @@ fn what_a_program_does_all_the_time_is_told_whatever_it_did_before() {
     let others: u64 = others.iter().map(|cause| cause.switches).sum();
     assert!((1..20).contains(&others) && others == counted.lost.causes, "{others} elsewhere: {told:?}");
     let of_causes = told.iter().map(|cause| cause.switches).sum::<u64>() + others;
-    assert_eq!(of_causes, counted.tasks.iter().map(observation::Tasks::switches).sum::<u64>());
+    assert_eq!(of_causes, counted.tasks.iter().map(switchcost_observation::Tasks::switches).sum::<u64>());
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use observation::{Event, EventKind, Source, Tasks};
+use switchcost_observation::{Event, EventKind, Source, Tasks};
 use switchcost_observe::{Backend, Counted, Options};
-use units::{CpuId, Nanos};
+use switchcost_units::{CpuId, Nanos};
 
 use crate::{begin, observed, observer, traced, turn};
 

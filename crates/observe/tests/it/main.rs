@@ -15,9 +15,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use host::facts::{Root, manifest};
-use host::held::Held;
-use observation::{Entry, Event, Source, Tasks, Why};
+use switchcost_host::facts::{Root, manifest};
+use switchcost_host::held::Held;
+use switchcost_observation::{Entry, Event, Source, Tasks, Why};
 use switchcost_observe::{Backend, Counted, Observer, Options};
 
 /// One observes at a time: children of this process are adopted by whoever looks.

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use observation::{Source, Tasks};
+use switchcost_observation::{Source, Tasks};
 use switchcost_observe::{Backend, Counted, Options};
 
 use crate::{begin, observed, observer, program_traced, turn};

@@ -19,7 +19,7 @@ fn stacks_are_sampled_as_often_as_was_asked_for_and_stand_for_all_switches() {
     let stacks = counted.stacks.expect("they were asked for");
     let of_perl = || stacks.stacks.iter().filter(|stack| stack.name == "perl");
     let counted: u64 =
-        counted.tasks.iter().filter(|tasks| tasks.name == "perl").map(observation::Tasks::switches).sum();
+        counted.tasks.iter().filter(|tasks| tasks.name == "perl").map(switchcost_observation::Tasks::switches).sum();
     let told: u64 = of_perl().map(|stack| stack.switches).sum::<u64>() + stacks.lost_switches;
     assert!((0.75..1.25).contains(&(told as f64 / counted as f64)), "samples stand for {told} of {counted}");
     assert!(stacks.samples() < 10_000, "{} samples in two seconds", stacks.samples());

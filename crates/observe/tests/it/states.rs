@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command};
 
-use observation::{Entry, Pair, Tasks, Why};
+use switchcost_observation::{Entry, Pair, Tasks, Why};
 use switchcost_observe::{Counted, Options};
 
 use crate::groups::{Group, hierarchies};

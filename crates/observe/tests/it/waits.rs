@@ -1,6 +1,6 @@
 //! Who ran while a task was off its CPU, and who kept it waiting for one.
 
-use observation::{Behind, Pair, Tasks};
+use switchcost_observation::{Behind, Pair, Tasks};
 use switchcost_observe::{Counted, Options};
 
 use crate::states::loop_on;

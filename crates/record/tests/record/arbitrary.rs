@@ -14,8 +14,8 @@ use switchcost_record::{
     Refusal, Relation, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest, SelfTestOutcome, SharedCost,
     SwitchPlan, Tlb, TlbKind, Walks, WarmUp,
 };
-use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
-use workload::{Access, Pages, Pattern, Sharing, WorkingSet};
+use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
 
 fn number() -> impl Strategy<Value = u64> {
     // 2^53 + 1 is the first that a double does not hold.

@@ -6,7 +6,7 @@ use std::process::Command;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use switchcost_record::{End, Line, MeasureRecord, ReadRecordError};
-use units::TickRate;
+use switchcost_units::TickRate;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::arbitrary::record;

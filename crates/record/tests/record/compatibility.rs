@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use switchcost_record::{Arm, Between, ControlOutcome, Fact, Line, Mechanism, SelfTestOutcome, SwitchPlan};
-use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
 use crate::{CHECKED, SAMPLE, damage, joined, parsed, read, sample_lines};
 

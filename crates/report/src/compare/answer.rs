@@ -1,6 +1,6 @@
 //! The answer in a few sentences, and what it stands on.
 
-use analysis::compare::{
+use switchcost_analysis::compare::{
     Basis, Change, ChangedSwitches, Comparison, Origin, Outcome, Pair, Part, Quantity, Subject, Suspects,
 };
 

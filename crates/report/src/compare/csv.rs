@@ -1,6 +1,6 @@
-use analysis::compare::{Basis, Comparison, Cost, Outcome, Pair, Place, Ratio, Subject, Who};
+use switchcost_analysis::compare::{Basis, Comparison, Cost, Outcome, Pair, Place, Ratio, Subject, Who};
 
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use super::json::{kind_and_name, who};
 use super::words;

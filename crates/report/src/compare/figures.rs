@@ -6,7 +6,7 @@ mod mechanisms;
 mod series;
 mod sizes;
 
-use analysis::compare::{Comparison, Cost, Outcome, Pair};
+use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair};
 
 use super::words::{tone, verdict, with_interval};
 use crate::entry::{Entry, Side};

@@ -1,10 +1,10 @@
-use analysis::compare::{
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_analysis::compare::{
     Basis, ChangedSwitches, Comparison, Cost, Difference, Origin, Outcome, Pair, Part, Pricing, Quantity, RunSpread,
     Subject, Unit, Who,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use super::{COMPARE_SCHEMA, Request};
 use crate::case::CaseView;

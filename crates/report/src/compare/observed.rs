@@ -1,7 +1,7 @@
 //! The answer for live programs: what switching cost before and after, how often they switched, and whether that is more than
 //! chance.
 
-use analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
+use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
 use super::answer::{count, nothing};
 use super::words::{in_percent, value, verdict};
@@ -41,7 +41,7 @@ fn base(pair: &Pair) -> Option<String> {
     side(pair.base.as_ref()?, pair)
 }
 
-fn side(cost: &analysis::compare::Cost, pair: &Pair) -> Option<String> {
+fn side(cost: &switchcost_analysis::compare::Cost, pair: &Pair) -> Option<String> {
     let unit = pair.quantity.unit();
     let text = value(cost, unit);
     Some(match text.strip_suffix("/s") {

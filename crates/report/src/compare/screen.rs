@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering;
 
-use analysis::compare::{Basis, Change, Comparison, Cost, Outcome, Pair, Quantity, Subject, Unit};
-use record::Case;
+use switchcost_analysis::compare::{Basis, Change, Comparison, Cost, Outcome, Pair, Quantity, Subject, Unit};
+use switchcost_record::Case;
 
 use super::table::{has_several_designs, reasons};
 use super::words::{design, part, quantity, tone, touching, value, verdict, who};

@@ -1,6 +1,6 @@
 //! The pairs as a table, and the reasons of those that have no verdict.
 
-use analysis::compare::{Comparison, Outcome, Pair, Subject};
+use switchcost_analysis::compare::{Comparison, Outcome, Pair, Subject};
 
 use super::words::{design, label, part, quantity, side, tone, verdict};
 use super::{Request, answer};

@@ -1,9 +1,9 @@
-use analysis::compare::{
+use switchcost_analysis::compare::{
     Change, ChangedSwitches, Cost, Origin, Outcome, Pair, Quantity, Ratio, RunSpread, Subject, Suspects,
 };
-use record::{Between, Case, Mechanism, Placement, Policy, Relation};
-use units::CpuId;
-use workload::WorkingSet;
+use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
+use switchcost_units::CpuId;
+use switchcost_workload::WorkingSet;
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn the_screen_has_what_changed_most_and_no_line_too_long() {
     for place in 0..40 {
         let mut pair = pair(Mechanism::Pipe, compared(1.0 + f64::from(place) / 100.0, Change::Slower));
         if let Subject::Case(case) = &mut pair.subject {
-            case.working_set.size_bytes = units::Bytes(4096 << (place % 14));
+            case.working_set.size_bytes = switchcost_units::Bytes(4096 << (place % 14));
             case.policy = if place % 2 == 0 { Policy::Fifo } else { Policy::Other };
         }
         many.pairs.push(pair);

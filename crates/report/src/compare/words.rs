@@ -1,8 +1,8 @@
 //! Subjects, numbers and verdicts in words.
 
-use analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit, Who};
+use switchcost_analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit, Who};
 
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use crate::entry::Tone;
 use crate::measure::conditions;

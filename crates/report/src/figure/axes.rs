@@ -1,6 +1,6 @@
 use plotly::common::{ExponentFormat, TickMode, Title};
 use plotly::layout::{Axis, AxisRange, AxisType};
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use super::drawing::GREY;
 use super::label::label;

@@ -1,10 +1,10 @@
-use ::injection::Injection;
-use ::observation::Observation;
-use analysis::compare::Comparison;
-use analysis::{Findings, Point, injection, observation, simulation};
 use maud::{Markup, html};
-use record::MeasureRecord;
-use simulation_result::Simulation;
+use switchcost_analysis::compare::Comparison;
+use switchcost_analysis::{Findings, Point, injection, observation, simulation};
+use switchcost_injection::Injection;
+use switchcost_observation::Observation;
+use switchcost_record::MeasureRecord;
+use switchcost_simulation_result::Simulation;
 
 use super::section::{Section, blocks, figure_id};
 use super::table;
@@ -27,7 +27,7 @@ pub enum Part<'a> {
         record: &'a MeasureRecord,
         /// What was found in it.
         findings: &'a Findings,
-        /// Every time that was taken, as [`analysis::points`] says.
+        /// Every time that was taken, as [`switchcost_analysis::points`] says.
         points: &'a [Point],
     },
     /// Of a simulation.

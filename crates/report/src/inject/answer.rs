@@ -1,8 +1,8 @@
 use std::path::Path;
 
-use ::injection::Injection;
-use analysis::Estimate;
-use analysis::injection::{Findings, FootprintFinding, USUAL_RATE};
+use switchcost_analysis::Estimate;
+use switchcost_analysis::injection::{Findings, FootprintFinding, USUAL_RATE};
+use switchcost_injection::Injection;
 
 use crate::observe::name;
 use crate::page::Page;

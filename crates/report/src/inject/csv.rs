@@ -1,7 +1,7 @@
-use ::injection::Injection;
-use analysis::Estimate;
-use analysis::injection::{Findings, FootprintFinding};
-use units::{CpuId, Nanos};
+use switchcost_analysis::Estimate;
+use switchcost_analysis::injection::{Findings, FootprintFinding};
+use switchcost_injection::Injection;
+use switchcost_units::{CpuId, Nanos};
 
 use crate::for_programs::{Column, csv};
 

@@ -1,7 +1,7 @@
-use analysis::Estimate;
-use analysis::injection::{Findings, FootprintFinding, PeriodFinding};
 use plotly::common::{Line, Marker, Mode};
 use plotly::{Scatter, Trace};
+use switchcost_analysis::Estimate;
+use switchcost_analysis::injection::{Findings, FootprintFinding, PeriodFinding};
 
 use super::periods;
 use super::tables::costs;

@@ -1,10 +1,10 @@
-use ::injection::{Group, Injection, Other, Plan, Run, Service};
-use analysis::Estimate;
-use analysis::injection::{Findings, FootprintFinding, PeriodFinding, ServiceFindings, USUAL_RATE};
-use record::HostManifest;
 use schemars::JsonSchema;
 use serde::Serialize;
-use units::{Bytes, CpuId, Nanos};
+use switchcost_analysis::Estimate;
+use switchcost_analysis::injection::{Findings, FootprintFinding, PeriodFinding, ServiceFindings, USUAL_RATE};
+use switchcost_injection::{Group, Injection, Other, Plan, Run, Service};
+use switchcost_record::HostManifest;
+use switchcost_units::{Bytes, CpuId, Nanos};
 
 use super::INJECT_REPORT_SCHEMA;
 use crate::for_programs::json;

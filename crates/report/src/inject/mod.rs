@@ -11,8 +11,8 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use ::injection::Injection;
-use analysis::injection::Findings;
+use switchcost_analysis::injection::Findings;
+use switchcost_injection::Injection;
 
 use crate::page::{Block, Page};
 use crate::{Format, Style};

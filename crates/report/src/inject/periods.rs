@@ -1,7 +1,7 @@
 //! Over the period: does a longer turn lose more?
 
-use analysis::Estimate;
-use analysis::injection::{Findings, PeriodFinding};
+use switchcost_analysis::Estimate;
+use switchcost_analysis::injection::{Findings, PeriodFinding};
 
 use super::tables::told;
 use crate::entry::{Entry, Side};
@@ -71,7 +71,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         return;
     }
     let touched = findings.first().map_or(0, |first| first.footprint_bytes.0);
-    let what = if touched == 0 { "nothing".to_owned() } else { units::Bytes(touched).to_string() };
+    let what = if touched == 0 { "nothing".to_owned() } else { switchcost_units::Bytes(touched).to_string() };
     page.heading("Over the period", &format!("the other task touches {what}; with intervals of 90 %"));
     page.grid(&table(findings));
 }

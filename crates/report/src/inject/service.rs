@@ -1,6 +1,6 @@
-use ::injection::{Arm, Group, Injection, Service};
-use analysis::Estimate;
-use analysis::injection::{Findings, FootprintFinding, ServiceFindings};
+use switchcost_analysis::Estimate;
+use switchcost_analysis::injection::{Findings, FootprintFinding, ServiceFindings};
+use switchcost_injection::{Arm, Group, Injection, Service};
 
 use super::answer::touching;
 use crate::entry::Side;
@@ -141,7 +141,7 @@ fn row(record: &Injection, group: &Group) -> Vec<String> {
     let timings = record.header.plan.timings();
     let arms = [group.phases[0].arm, group.phases[1].arm];
     let footprint = record.header.plan.footprints_bytes.get(group.footprint as usize);
-    let sum = |of: fn(&::injection::Phase) -> u64| count(group.phases.iter().map(of).sum());
+    let sum = |of: fn(&switchcost_injection::Phase) -> u64| count(group.phases.iter().map(of).sum());
     vec![
         (group.block + 1).to_string(),
         timings.get(group.timing as usize).map_or(NO_NUMBER.to_owned(), |timing| time(timing.period_ns.0 as f64)),

@@ -1,6 +1,6 @@
-use ::injection::{Injection, Run};
-use analysis::Estimate;
-use analysis::injection::{Findings, FootprintFinding};
+use switchcost_analysis::Estimate;
+use switchcost_analysis::injection::{Findings, FootprintFinding};
+use switchcost_injection::{Injection, Run};
 
 use super::answer::rate;
 use crate::entry::{Entry, Side};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ::injection::{Arm, End, Group, Injection, Look, Other, Phase, Run, Service, Timing};
-use analysis::injection::analyse;
-use units::Nanos;
+use switchcost_analysis::injection::analyse;
+use switchcost_injection::{Arm, End, Group, Injection, Look, Other, Phase, Run, Service, Timing};
+use switchcost_units::Nanos;
 
 use super::render;
 use crate::{Format, Style};
@@ -283,7 +283,7 @@ fn a_period_that_makes_no_difference_is_told_as_none_shown() {
 #[test]
 fn a_move_to_another_cpu_is_told_beside_staying() {
     let mut record = small();
-    record.header.plan.moves_to = Some(units::CpuId(0));
+    record.header.plan.moves_to = Some(switchcost_units::CpuId(0));
     let moved = record.runs.iter().filter(|run| run.footprint == 0).map(|run| {
         let mut run = Run { is_moved: true, ..run.clone() };
         let twin = &mut run.twins[usize::from(run.preempted)];

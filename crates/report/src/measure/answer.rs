@@ -1,6 +1,6 @@
-use analysis::{CaseFinding, Estimate, Findings, Part, Verdict};
-use record::{Between, Case, Mechanism, Policy};
-use units::Bytes;
+use switchcost_analysis::{CaseFinding, Estimate, Findings, Part, Verdict};
+use switchcost_record::{Between, Case, Mechanism, Policy};
+use switchcost_units::Bytes;
 
 use super::conditions::{label, placement, walk};
 use super::row::has_numbers;

@@ -1,6 +1,6 @@
-use record::{Case, Relation};
-use units::format_cpu_list;
-use workload::WorkingSet;
+use switchcost_record::{Case, Relation};
+use switchcost_units::format_cpu_list;
+use switchcost_workload::WorkingSet;
 
 /// One condition of a case: a column where it varies, a phrase in the caption where it does not.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use analysis::{CaseFinding, CounterFinding, Findings};
-use record::{MeasureRecord, SelfTest, SelfTestOutcome};
+use switchcost_analysis::{CaseFinding, CounterFinding, Findings};
+use switchcost_record::{MeasureRecord, SelfTest, SelfTestOutcome};
 
 use super::conditions::label;
 use crate::entry::{Entry, Side};

@@ -1,4 +1,4 @@
-use analysis::{CaseFinding, Estimate, Findings, Verdict};
+use switchcost_analysis::{CaseFinding, Estimate, Findings, Verdict};
 
 use super::json::status;
 use crate::case::CASE_COLUMNS;

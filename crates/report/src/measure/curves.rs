@@ -1,6 +1,6 @@
-use analysis::{Curve, Findings, Knee, Region, Verdict};
-use record::MeasureRecord;
-use units::Bytes;
+use switchcost_analysis::{Curve, Findings, Knee, Region, Verdict};
+use switchcost_record::MeasureRecord;
+use switchcost_units::Bytes;
 
 use super::figures;
 

@@ -1,8 +1,8 @@
 //! What a page has room for and a terminal has not: the verdict on the environment, all controls, the machine, the plan.
 
-use analysis::{Findings, Verdict};
-use record::{Control, ControlOutcome, EndReason, Fact, HostManifest, MeasureRecord, SelfTestOutcome};
-use units::format_cpu_list;
+use switchcost_analysis::{Findings, Verdict};
+use switchcost_record::{Control, ControlOutcome, EndReason, Fact, HostManifest, MeasureRecord, SelfTestOutcome};
+use switchcost_units::format_cpu_list;
 
 use super::conditions::label;
 use crate::entry::{Entry, Side, Tone};
@@ -166,7 +166,9 @@ fn tlbs(host: &HostManifest) -> Vec<(String, String)> {
     match &host.tlbs {
         Fact::Unknown { unknown } => vec![("TLBs".to_owned(), format!("not known: {unknown}"))],
         Fact::Known(tlbs) => {
-            let name = |tlb: &record::Tlb| format!("L{} TLB ({}, pages of {})", tlb.level, tlb.kind, tlb.page_bytes);
+            let name = |tlb: &switchcost_record::Tlb| {
+                format!("L{} TLB ({}, pages of {})", tlb.level, tlb.kind, tlb.page_bytes)
+            };
             tlbs.iter().map(|tlb| (name(tlb), format!("{} entries, reach {}", tlb.entries, tlb.reach()))).collect()
         }
     }

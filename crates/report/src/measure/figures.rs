@@ -14,7 +14,7 @@ pub(super) mod samples;
 pub(super) mod shared_cache;
 pub(super) mod sizes;
 
-use analysis::Findings;
+use switchcost_analysis::Findings;
 
 use crate::page::Page;
 

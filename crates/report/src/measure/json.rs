@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
-use analysis::{
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_analysis::{
     CaseFinding, CoreFinding, CounterFinding, Curve, CycleFinding, Estimate, Findings, Flag, Reload, Shared,
     SharedCache, Tail, Verdict,
 };
-use record::{ClockFacts, Control, HostManifest, MeasureRecord, Plan, SelfTest};
-use schemars::JsonSchema;
-use serde::Serialize;
+use switchcost_record::{ClockFacts, Control, HostManifest, MeasureRecord, Plan, SelfTest};
 
 use super::MEASURE_REPORT_SCHEMA;
 use crate::case::CaseView;

@@ -4,8 +4,8 @@
 mod answer;
 mod warm_up;
 
-use analysis::{CaseFinding, Findings, Verdict};
-use record::{Class, MeasureRecord};
+use switchcost_analysis::{CaseFinding, Findings, Verdict};
+use switchcost_record::{Class, MeasureRecord};
 
 use super::conditions::placement;
 use super::row::{has_numbers, starred, tone};
@@ -93,7 +93,7 @@ fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {
 fn class(found: &CaseFinding) -> Class {
     match (&found.case.runtime, found.case.mechanism) {
         (Some(of), _) => of.class,
-        (None, record::Mechanism::Fiber | record::Mechanism::Ucontext) => Class::Swap,
+        (None, switchcost_record::Mechanism::Fiber | switchcost_record::Mechanism::Ucontext) => Class::Swap,
         (None, _) => Class::HandOff,
     }
 }
@@ -138,7 +138,7 @@ fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
 
 /// Of a user-level mechanism of our own what is counted are its own switches: the kernel makes none.
 fn kernel_switches(found: &CaseFinding) -> String {
-    let counts_kernel = found.case.runtime.is_some() || found.case.between != record::Between::User;
+    let counts_kernel = found.case.runtime.is_some() || found.case.between != switchcost_record::Between::User;
     found.switches_per_handoff.filter(|_| counts_kernel).map(|count| format!("{:.2}", count.abs())).unwrap_or_default()
 }
 
@@ -179,7 +179,8 @@ fn add_data(page: &mut Page, findings: &Findings) {
     }
     for found in rows {
         let scaled = found.switches_per_handoff.filter(|_| found.case.runtime.is_none()).unwrap_or(1.0);
-        let part = |part: &Option<analysis::Estimate>| part.as_ref().map(|part| with_bound(&part.scaled(scaled)));
+        let part =
+            |part: &Option<switchcost_analysis::Estimate>| part.as_ref().map(|part| with_bound(&part.scaled(scaled)));
         let whole = found.of_a_handoff();
         let cells = [
             starred(found, &name(found)),

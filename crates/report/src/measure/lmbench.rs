@@ -1,7 +1,7 @@
-use analysis::{CaseFinding, Findings, Verdict};
-use record::{Between, Mechanism};
-use units::Bytes;
-use workload::WorkingSet;
+use switchcost_analysis::{CaseFinding, Findings, Verdict};
+use switchcost_record::{Between, Mechanism};
+use switchcost_units::Bytes;
+use switchcost_workload::WorkingSet;
 
 use super::conditions::walk;
 use super::row::{add_star_legend, starred, tone};

@@ -1,6 +1,6 @@
-use analysis::Findings;
-use record::{Control, ControlOutcome, Fact, Header, Plan};
-use units::format_cpu_list;
+use switchcost_analysis::Findings;
+use switchcost_record::{Control, ControlOutcome, Fact, Header, Plan};
+use switchcost_units::format_cpu_list;
 
 use super::conditions::{RUN, split};
 use crate::entry::Tone;

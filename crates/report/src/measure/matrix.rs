@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{CaseFinding, Findings, Verdict};
-use record::Case;
-use units::CpuId;
+use switchcost_analysis::{CaseFinding, Findings, Verdict};
+use switchcost_record::Case;
+use switchcost_units::CpuId;
 
 use super::figures;
 use super::row::{add_star_legend, starred, tone};

@@ -1,6 +1,6 @@
-use analysis::{CaseFinding, Findings, Tail};
-use record::{Between, Mechanism};
 use strum::{Display, EnumIter, IntoEnumIterator};
+use switchcost_analysis::{CaseFinding, Findings, Tail};
+use switchcost_record::{Between, Mechanism};
 
 use super::conditions::{Condition, RUN, split};
 use super::figures;

@@ -20,8 +20,8 @@ mod screen;
 mod shared_cache;
 mod working_sets;
 
-use analysis::{Findings, Point};
-use record::MeasureRecord;
+use switchcost_analysis::{Findings, Point};
+use switchcost_record::MeasureRecord;
 
 use crate::page::{Block, Page};
 use crate::{Format, Style};

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use analysis::{CaseFinding, Estimate, Findings, Verdict};
+use switchcost_analysis::{CaseFinding, Estimate, Findings, Verdict};
 
 use super::conditions::label;
 use crate::page::Page;

@@ -1,7 +1,7 @@
 //! How working sets come back behind a switch, walk by walk.
 
-use analysis::{CaseFinding, Findings};
-use units::Bytes;
+use switchcost_analysis::{CaseFinding, Findings};
+use switchcost_units::Bytes;
 
 use super::conditions::{AWAY, Condition, MECHANISM, RUN, WALK, split};
 use super::figures;

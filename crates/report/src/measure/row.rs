@@ -1,6 +1,6 @@
 //! What the rows of all result tables have in common.
 
-use analysis::{CaseFinding, Estimate, Verdict};
+use switchcost_analysis::{CaseFinding, Estimate, Verdict};
 
 use crate::entry::{Entry, Tone};
 use crate::page::Page;

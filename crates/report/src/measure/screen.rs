@@ -5,9 +5,9 @@ mod costs;
 mod remarks;
 mod sizes;
 
-use analysis::Findings;
-use record::{Fact, Header, MeasureRecord, Policy};
-use units::format_cpu_list;
+use switchcost_analysis::Findings;
+use switchcost_record::{Fact, Header, MeasureRecord, Policy};
+use switchcost_units::format_cpu_list;
 
 use super::{answer, lmbench, reload, shared_cache};
 use crate::page::Page;

@@ -1,7 +1,7 @@
 //! A cache that two tasks share in turn and at once: which loses them more.
 
-use analysis::{Difference, Estimate, Findings, LosesMore, SharedCache};
-use units::Bytes;
+use switchcost_analysis::{Difference, Estimate, Findings, LosesMore, SharedCache};
+use switchcost_units::Bytes;
 
 use super::conditions::walk;
 use super::figures;

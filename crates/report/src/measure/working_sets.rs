@@ -1,5 +1,5 @@
-use analysis::{CaseFinding, Estimate, Findings};
-use record::Case;
+use switchcost_analysis::{CaseFinding, Estimate, Findings};
+use switchcost_record::Case;
 
 use super::conditions::{Condition, MECHANISM, RUN, WALK, split};
 use super::notes::Numbering;

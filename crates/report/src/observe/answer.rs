@@ -1,5 +1,7 @@
-use ::observation::{Observation, Source, Subject};
-use analysis::observation::{Advice, Change, Findings, LikelyBy, Limit, NO_BOUND, ProcessFinding, Range, Widest};
+use switchcost_analysis::observation::{
+    Advice, Change, Findings, LikelyBy, Limit, NO_BOUND, ProcessFinding, Range, Widest,
+};
+use switchcost_observation::{Observation, Source, Subject};
 
 use crate::page::Page;
 use crate::plain::plain;

@@ -1,8 +1,8 @@
 //! What the indirect cost is made of: what is likely, and what keeps its upper end from being more.
 
-use ::observation::{KnownReload, Observation};
-use analysis::observation::{Findings, Limit, Limited, Prices};
-use units::Bytes;
+use switchcost_analysis::observation::{Findings, Limit, Limited, Prices};
+use switchcost_observation::{KnownReload, Observation};
+use switchcost_units::Bytes;
 
 use super::answer::name;
 use crate::plain::plain;

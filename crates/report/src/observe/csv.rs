@@ -1,4 +1,4 @@
-use analysis::observation::{Findings, ProcessFinding, Range};
+use switchcost_analysis::observation::{Findings, ProcessFinding, Range};
 
 use crate::for_programs::{Column, csv};
 

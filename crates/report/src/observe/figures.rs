@@ -5,9 +5,9 @@ mod times;
 mod waits;
 mod window;
 
-use ::observation::{Observation, Source};
-use analysis::observation::Findings;
-use units::Nanos;
+use switchcost_analysis::observation::Findings;
+use switchcost_observation::{Observation, Source};
+use switchcost_units::Nanos;
 
 use crate::page::Page;
 

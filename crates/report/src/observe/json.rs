@@ -1,10 +1,10 @@
-use ::observation::{
-    Calibration, CpuTime, LongWait, Lost, Moment, Observation, OwnCost, SliceExtensions, Source, Subject, Throttled,
-};
-use analysis::observation::Findings;
-use record::HostManifest;
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_analysis::observation::Findings;
+use switchcost_observation::{
+    Calibration, CpuTime, LongWait, Lost, Moment, Observation, OwnCost, SliceExtensions, Source, Subject, Throttled,
+};
+use switchcost_record::HostManifest;
 
 use super::OBSERVE_REPORT_SCHEMA;
 use crate::for_programs::json;

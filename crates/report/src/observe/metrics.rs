@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use ::observation::{Entry, Observation};
-use analysis::observation::{Findings, LabelSum, Range, Times, by_label, off_times, wait_times};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
+use switchcost_analysis::observation::{Findings, LabelSum, Range, Times, by_label, off_times, wait_times};
+use switchcost_observation::{Entry, Observation};
 
 use crate::plain::plain;
 
@@ -123,7 +123,7 @@ fn switches(sums: &[LabelSum]) -> Series {
 }
 
 fn causes(findings: &Findings) -> Series {
-    let of = |cause: &analysis::observation::CauseFinding| {
+    let of = |cause: &switchcost_analysis::observation::CauseFinding| {
         let entry = match &cause.entry {
             Entry::SystemCall(call) => call.clone(),
             Entry::Futex(wait) => format!("futex-{wait}"),

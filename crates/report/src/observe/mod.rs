@@ -15,9 +15,9 @@ mod tables;
 mod tests;
 mod user_stacks;
 
-use ::observation::Observation;
-use analysis::observation::Findings;
 use strum::{Display, EnumIter, EnumString};
+use switchcost_analysis::observation::Findings;
+use switchcost_observation::Observation;
 
 pub(crate) use answer::name;
 pub use metrics::{Scraped, metrics};

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use ::observation::{Behind, LongWait, Observation};
-use analysis::observation::{Findings, KeptWaitingFinding, NeighbourFinding};
-use units::Nanos;
+use switchcost_analysis::observation::{Findings, KeptWaitingFinding, NeighbourFinding};
+use switchcost_observation::{Behind, LongWait, Observation};
+use switchcost_units::Nanos;
 
 use super::answer::name;
 use super::tables::title;

@@ -1,5 +1,5 @@
-use ::observation::{Observation, Source, Throttled};
-use analysis::observation::{Findings, Widest};
+use switchcost_analysis::observation::{Findings, Widest};
+use switchcost_observation::{Observation, Source, Throttled};
 
 use super::{answer, caches, figures, neighbours};
 use crate::page::Page;

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use ::observation::{Event, EventKind, Thread};
-use analysis::observation::DirectCosts;
 use prost::Message;
-use units::{CpuId, Nanos};
+use switchcost_analysis::observation::DirectCosts;
+use switchcost_observation::{Event, EventKind, Thread};
+use switchcost_units::{CpuId, Nanos};
 
 /// Threads whose names are remembered; more have numbers alone.
 const MOST_THREADS: usize = 1 << 16;

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use ::observation::{Entry, FutexWait, Observation};
-use analysis::observation::{Stack, stacks};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
+use switchcost_analysis::observation::{Stack, stacks};
+use switchcost_observation::{Entry, FutexWait, Observation};
 
 use super::tables::what;
 use super::user_stacks;
@@ -245,8 +245,11 @@ mod tests {
         let causes = || large.tasks.iter().flat_map(|tasks| &tasks.causes);
         assert_eq!(sum(0), causes().map(|cause| cause.switches as i64).sum::<i64>());
         assert_eq!(sum(1), causes().map(|cause| cause.off_ns.0 as i64).sum::<i64>());
-        let direct =
-            analysis::observation::analyse(&large).all.direct_ns.and_then(|range| range.likely).expect("priced");
+        let direct = switchcost_analysis::observation::analyse(&large)
+            .all
+            .direct_ns
+            .and_then(|range| range.likely)
+            .expect("priced");
         assert!((sum(3) as f64 / direct - 1.0).abs() < 1e-6, "{} of {direct}", sum(3));
         // The innermost frame is first.
         let first = &profile.sample[0];

@@ -1,5 +1,5 @@
-use ::observation::{Entry as KernelEntry, FutexWait, Why};
-use analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
+use switchcost_analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
+use switchcost_observation::{Entry as KernelEntry, FutexWait, Why};
 
 use super::By;
 use super::answer::{cpus, name};

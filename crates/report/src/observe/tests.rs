@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use ::observation::{
+use switchcost_analysis::observation::analyse;
+use switchcost_observation::{
     Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, KnownBy, KnownPoint, KnownReload, Load, LongWait,
     Observation, Pair, Reload, Source, Subject, Why,
 };
-use analysis::observation::analyse;
-use units::{Bytes, Nanos};
+use switchcost_units::{Bytes, Nanos};
 
 use super::{By, Scraped, metrics, render};
 use crate::{Format, Style};
@@ -36,7 +36,7 @@ pub(super) fn large() -> Observation {
         off_ns: Nanos(1_000_000),
         wait_ns: Nanos(1_000),
     };
-    let named = |at: u32| ::observation::Tasks {
+    let named = |at: u32| switchcost_observation::Tasks {
         process: Some(at),
         name: format!("name of task {at}."),
         voluntary: 10_000,

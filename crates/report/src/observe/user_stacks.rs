@@ -1,6 +1,6 @@
 //! Sampled stacks of the observed programs.
 
-use ::observation::{Frame, Module, SampledStacks, UserStack};
+use switchcost_observation::{Frame, Module, SampledStacks, UserStack};
 
 use super::stacks::{Row, Rows, named};
 use crate::plain::plain;
@@ -40,7 +40,7 @@ fn function(frame: &Frame, module: &Module) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ::observation::Observation;
+    use switchcost_observation::Observation;
 
     use super::super::folded;
     use super::super::tests::large;

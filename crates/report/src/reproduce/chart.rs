@@ -1,8 +1,8 @@
 //! A chart of `reproduce` as a drawing.
 
-use ::reproduce::{Axis, Chart, Series, Style};
 use plotly::common::{DashType, Line, Marker, MarkerSymbol, Mode};
 use plotly::{Scatter, Trace};
+use switchcost_reproduce::{Axis, Chart, Series, Style};
 
 use crate::figure::{
     Beside, Drawing, colour, interval_bars, label, layout, linear_axis, list_axis, note, share_axis, size_axis,
@@ -70,7 +70,7 @@ fn scaled(kind: Axis, value: f64) -> f64 {
 pub(super) fn words(kind: Axis, value: f64) -> String {
     match kind {
         Axis::Time => time(value),
-        Axis::Size => units::Bytes(value as u64).to_string(),
+        Axis::Size => switchcost_units::Bytes(value as u64).to_string(),
         Axis::Share => format!("{} %", number(value * 100.0)),
         Axis::Linear => number(value),
         Axis::Names => String::new(),

@@ -1,8 +1,8 @@
 //! The table of claims: what is to be judged, and how, before anything is run.
 
-use ::reproduce::{Entry, Kind, Paper, table};
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_reproduce::{Entry, Kind, Paper, table};
 
 use crate::for_programs::{self, csv};
 use crate::format::{Format, Style};

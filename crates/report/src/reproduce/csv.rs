@@ -1,4 +1,4 @@
-use ::reproduce::{Claim, Exhibit, Verdict};
+use switchcost_reproduce::{Claim, Exhibit, Verdict};
 
 use super::Reproduction;
 use crate::for_programs::csv;

@@ -1,6 +1,6 @@
-use ::reproduce::{Exhibit, Kind};
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_reproduce::{Exhibit, Kind};
 
 use super::{Reproduction, tally};
 use crate::for_programs;

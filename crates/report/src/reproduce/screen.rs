@@ -3,7 +3,7 @@
 
 mod figure;
 
-use ::reproduce::{Claim, Verdict};
+use switchcost_reproduce::{Claim, Verdict};
 
 use super::Reproduction;
 use crate::entry::Tone;

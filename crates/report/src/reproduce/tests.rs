@@ -1,4 +1,4 @@
-use ::reproduce::{Cell, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Table, Term, Verdict};
+use switchcost_reproduce::{Cell, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Table, Term, Verdict};
 
 use super::{Command, Reproduction, render, tally};
 use crate::{Format, Style};

@@ -1,6 +1,6 @@
 //! Cycles and counts in words.
 
-use analysis::simulation::{Cost, LevelFinding};
+use switchcost_analysis::simulation::{Cost, LevelFinding};
 
 use crate::quantity::{NO_NUMBER, number, time};
 

@@ -1,5 +1,5 @@
-use analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
-use simulation_result::{LostCycles, Simulation, TraceFacts};
+use switchcost_analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
+use switchcost_simulation_result::{LostCycles, Simulation, TraceFacts};
 
 use super::amount::{as_time, count, cycles, filled, rounded, share};
 use crate::page::Page;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use simulation_result::LastLevelCounts;
+use switchcost_simulation_result::LastLevelCounts;
 
 use super::amount::{count, share};
 use crate::entry::{Entry, Side};
@@ -77,7 +77,7 @@ fn more(shared: u64, alone: u64) -> String {
 fn answer(pair: &AtOnce) -> String {
     let (in_turn, at_once) = (&pair.in_turn, &pair.at_once);
     let filled = in_turn.held.max(at_once.held) as f64 / in_turn.lines.max(1) as f64;
-    if filled < analysis::simulation::FULL_FROM {
+    if filled < switchcost_analysis::simulation::FULL_FROM {
         return format!(
             "The trace is too short to fill the {} of {} ({}): what sharing it costs is not known; trace for longer.",
             in_turn.level,

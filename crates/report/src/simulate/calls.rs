@@ -1,6 +1,6 @@
 //! What system calls take in the kernel, where the trace has its instructions.
 
-use analysis::simulation::{CallFinding, DesignFinding, Findings, OfLevel};
+use switchcost_analysis::simulation::{CallFinding, DesignFinding, Findings, OfLevel};
 
 use super::amount::{count, rounded, share};
 use super::{detailed, heavy_calls};

@@ -1,5 +1,5 @@
-use analysis::simulation::{Cost, DesignFinding, Findings, GroupFinding, Point, Spread};
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{Cost, DesignFinding, Findings, GroupFinding, Point, Spread};
+use switchcost_simulation_result::Simulation;
 
 use super::json::group_names;
 use crate::for_programs::csv;
@@ -104,7 +104,7 @@ fn of_total(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
 
 /// Only in the one row of totals over all segments.
 fn of_design(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
-    let is_all = row.group.group == analysis::simulation::Group::All;
+    let is_all = row.group.group == switchcost_analysis::simulation::Group::All;
     if is_all { of_total(row, value) } else { String::new() }
 }
 

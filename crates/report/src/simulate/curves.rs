@@ -1,4 +1,4 @@
-use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
+use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
 use super::amount::{count, rounded};
 use super::detailed;

@@ -1,5 +1,5 @@
-use analysis::simulation::{DesignFinding, Findings, LevelFinding};
-use simulation_result::{ByView, LevelCounts};
+use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding};
+use switchcost_simulation_result::{ByView, LevelCounts};
 
 use super::amount::{as_time, count, ends, filled, known, perhaps, rounded, share, with_bound};
 use super::detailed;

@@ -1,7 +1,7 @@
 //! What a page has room for and a terminal has not: what was traced, and how it was simulated.
 
-use simulation_result::Simulation;
-use units::format_cpu_list;
+use switchcost_simulation_result::Simulation;
+use switchcost_units::format_cpu_list;
 
 use super::amount::count;
 use crate::entry::Side;

@@ -10,8 +10,8 @@ mod overhead;
 mod quanta;
 mod series;
 
-use analysis::simulation::{Findings, Group};
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{Findings, Group};
+use switchcost_simulation_result::Simulation;
 
 use super::detailed;
 use crate::page::Page;

@@ -1,6 +1,6 @@
 //! System calls that hold much of a trace: shares and misses per thousand instructions are then largely their own.
 
-use analysis::simulation::CallFinding;
+use switchcost_analysis::simulation::CallFinding;
 
 /// Of all instructions.
 const MUCH: f64 = 0.1;

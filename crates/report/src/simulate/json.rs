@@ -1,13 +1,13 @@
-use analysis::Flag;
-use analysis::simulation::{
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_analysis::Flag;
+use switchcost_analysis::simulation::{
     Agarwal, CallFinding, Cost, Cut, DesignFinding, EvictionTable, EvictorFinding, ExcessPart, Findings, Group,
     GroupFinding, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OriginFinding, PlaceFinding, Point,
     ProcessFinding, SurvivorBias,
 };
-use record::HostManifest;
-use schemars::JsonSchema;
-use serde::Serialize;
-use simulation_result::{
+use switchcost_record::HostManifest;
+use switchcost_simulation_result::{
     ByView, Depth, HierarchyCounts, LevelCounts, LostCycles, PhysicalPages, Simulation, TraceFacts,
 };
 

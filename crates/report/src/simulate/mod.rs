@@ -20,8 +20,8 @@ mod screen;
 mod trace;
 pub(crate) mod trials;
 
-use analysis::simulation::{DesignFinding, Findings};
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{DesignFinding, Findings};
+use switchcost_simulation_result::Simulation;
 
 use crate::page::{Block, Page};
 use crate::{Format, Style};

@@ -1,5 +1,5 @@
-use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, SurvivorBias};
-use simulation_result::{Depth, PhysicalPages};
+use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, SurvivorBias};
+use switchcost_simulation_result::{Depth, PhysicalPages};
 
 use super::DETAILED;
 use super::amount::{count, rounded, share};

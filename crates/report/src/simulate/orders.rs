@@ -1,8 +1,8 @@
 //! Several orders of the same turns: a table, the same for programs, and the curve of cost over quantum.
 
-use analysis::simulation::OrderFinding;
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_analysis::simulation::OrderFinding;
 
 use super::amount::{as_time, count, ends, known, rounded, share, with_bound};
 use crate::entry::{Entry, Side};
@@ -29,7 +29,7 @@ pub(crate) struct OrdersView<'a> {
     orders: &'a [OrderFinding],
 }
 
-/// What [`analysis::simulation::over_orders`] found in simulations of one source, as text that ends in a newline.
+/// What [`switchcost_analysis::simulation::over_orders`] found in simulations of one source, as text that ends in a newline.
 pub fn render_orders(source: &str, orders: &[OrderFinding], format: Format, style: Style) -> String {
     match format {
         Format::Table => {

@@ -1,7 +1,7 @@
-use analysis::simulation::{
+use switchcost_analysis::simulation::{
     DesignFinding, EvictionTable, EvictorFinding, ExcessPart, Findings, LossFinding, OriginFinding, Part,
 };
-use simulation_result::LostCycles;
+use switchcost_simulation_result::LostCycles;
 
 use super::amount::{count, rounded, share};
 use super::detailed;

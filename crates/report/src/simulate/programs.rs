@@ -1,4 +1,4 @@
-use analysis::simulation::{DesignFinding, Findings, PlaceFinding, ProcessFinding};
+use switchcost_analysis::simulation::{DesignFinding, Findings, PlaceFinding, ProcessFinding};
 
 use super::amount::{count, rounded, share};
 use super::detailed;

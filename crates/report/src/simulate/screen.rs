@@ -1,8 +1,8 @@
 //! One screen: the cost in words, by design, by cause, evictions where they cost most, the code (and the kernel's
 //! data) that pays, and what to know, worst first. Everything else is behind `--details` and in the page.
 
-use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
-use simulation_result::{ByView, Simulation};
+use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
+use switchcost_simulation_result::{ByView, Simulation};
 
 use super::amount::{as_time, count, ends, known, perhaps, rounded, share, with_bound};
 use super::designs::cpi;

@@ -1,5 +1,5 @@
-use analysis::simulation::{Findings, Group};
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{Findings, Group};
+use switchcost_simulation_result::Simulation;
 
 use super::amount::count;
 use crate::page::Page;

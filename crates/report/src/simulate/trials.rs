@@ -1,7 +1,7 @@
-use analysis::simulation::{Findings, TrialFinding};
 use schemars::JsonSchema;
 use serde::Serialize;
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{Findings, TrialFinding};
+use switchcost_simulation_result::Simulation;
 
 use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
 use super::answer::of_a_part;
@@ -30,7 +30,7 @@ pub(crate) struct TrialsView<'a> {
 }
 
 /// Several records of one workload: what they have in common, and each as a row. `designs` is
-/// [`analysis::simulation::over_trials`] of the findings. As CSV the records follow each other, each with its names.
+/// [`switchcost_analysis::simulation::over_trials`] of the findings. As CSV the records follow each other, each with its names.
 pub fn render_trials(
     trials: &[(&Simulation, &Findings)],
     designs: &[TrialFinding],

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use record::{Batches, Cycles, Evidence, KernelSwitches, Mechanism};
-use units::Nanos;
-use workload::Access;
+use switchcost_record::{Batches, Cycles, Evidence, KernelSwitches, Mechanism};
+use switchcost_units::Nanos;
+use switchcost_workload::Access;
 
 use super::{OBSERVED, STEP};
 use crate::testing::{self, Shown, case, estimate, measured};

@@ -4,7 +4,7 @@
 //! before each batch, in user mode; how long that takes is recorded, and taken off. What is left has the error of counting
 //! ticks: so many of them as were found there, give or take the square root of that.
 
-use record::MeasureRecord;
+use switchcost_record::MeasureRecord;
 
 use crate::claims::Term;
 

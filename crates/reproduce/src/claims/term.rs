@@ -1,6 +1,6 @@
-use analysis::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use switchcost_analysis::Estimate;
 
 use crate::interval::Interval;
 use crate::text::number;

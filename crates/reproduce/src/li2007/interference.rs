@@ -1,7 +1,7 @@
 //! Tables 1 and 2: runs of three sizes, with and without isolation, with and without noise.
 
-use record::{Arm, MeasureRecord};
-use units::Bytes;
+use switchcost_record::{Arm, MeasureRecord};
+use switchcost_units::Bytes;
 
 use super::steps::{SETTINGS, Setting};
 use crate::claims::{Found, Quantities, Term};

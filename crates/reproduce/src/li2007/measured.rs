@@ -1,9 +1,9 @@
 //! The direct cost, and Figures 1 and 2, as measured on this machine.
 
-use analysis::{CaseFinding, Curve, Estimate, Findings};
-use record::{Between, CacheKind, Mechanism};
-use units::Bytes;
-use workload::{Access, Pattern};
+use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings};
+use switchcost_record::{Between, CacheKind, Mechanism};
+use switchcost_units::Bytes;
+use switchcost_workload::{Access, Pattern};
 
 use super::steps::{ACCESSES, GRID};
 use crate::claims::{Found, Quantities, Term, over};
@@ -93,7 +93,7 @@ pub(super) fn direct(records: &Records) -> Exhibit {
     let mut table = Table::new(&["what", "published us", "here us", "low", "high"]);
     let outcome = direct_cost(records);
     let missing = outcome.as_ref().err().cloned().unwrap_or_default();
-    let of = |get: fn(&analysis::Estimate) -> f64| {
+    let of = |get: fn(&switchcost_analysis::Estimate) -> f64| {
         Cell::or_missing(outcome.as_ref().ok().map(|estimate| get(estimate) / 1e3), 3, &missing)
     };
     let row = vec!["c1".into(), Cell::number(DIRECT_NS / 1e3, 1), of(|e| e.estimate), of(|e| e.low), of(|e| e.high)];

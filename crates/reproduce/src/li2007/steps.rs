@@ -2,9 +2,9 @@
 
 pub(super) mod hand_off;
 
-use record::{CacheKind, HostManifest};
-use units::Bytes;
-use workload::Access;
+use switchcost_record::{CacheKind, HostManifest};
+use switchcost_units::Bytes;
+use switchcost_workload::Access;
 
 use super::L2_BYTES;
 use crate::{Effort, Site, Step};

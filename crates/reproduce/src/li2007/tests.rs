@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use analysis::{Curve, CurvePoint, Knee};
-use record::Mechanism;
-use simulation_result::{LostCycles, LostTo};
-use units::Bytes;
-use workload::Access;
+use switchcost_analysis::{Curve, CurvePoint, Knee};
+use switchcost_record::Mechanism;
+use switchcost_simulation_result::{LostCycles, LostTo};
+use switchcost_units::Bytes;
+use switchcost_workload::Access;
 
 use super::steps::hand_off::{HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
 use super::steps::{BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step, simulated_step};

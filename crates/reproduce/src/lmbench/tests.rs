@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use record::Mechanism;
-use workload::Access;
+use switchcost_record::Mechanism;
+use switchcost_workload::Access;
 
 use super::{COLUMNS, STEP};
 use crate::testing::{self, Shown, case, measured};

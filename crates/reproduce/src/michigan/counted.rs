@@ -1,8 +1,8 @@
 //! Figure 4, counted: the misses of the measured switches, where this machine has counters.
 
-use analysis::{CounterFinding, Estimate};
-use record::{Mechanism, SelfTestOutcome};
-use units::Bytes;
+use switchcost_analysis::{CounterFinding, Estimate};
+use switchcost_record::{Mechanism, SelfTestOutcome};
+use switchcost_units::Bytes;
 
 use super::measured::curve;
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
@@ -73,7 +73,7 @@ fn counted(
             _ => "not counted".to_owned(),
         }
     };
-    let at_size = |finding: &&analysis::CaseFinding| {
+    let at_size = |finding: &&switchcost_analysis::CaseFinding| {
         finding.case.mechanism == mechanism && finding.case.working_set.size_bytes == Bytes::kib(kib)
     };
     let counters = findings.results.iter().find(at_size).map(|finding| &finding.counters);

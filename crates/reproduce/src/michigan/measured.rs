@@ -1,8 +1,8 @@
 //! Figures 2 and 3, as measured on this machine.
 
-use analysis::{CaseFinding, Estimate};
-use record::Mechanism;
-use units::Bytes;
+use switchcost_analysis::{CaseFinding, Estimate};
+use switchcost_record::Mechanism;
+use switchcost_units::Bytes;
 
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
 use crate::claims::{Found, Quantities, Term, ratio, ratio_within_run};

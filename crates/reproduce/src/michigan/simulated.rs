@@ -1,7 +1,7 @@
 //! Figure 4, simulated: misses of one task alone and of two in turn.
 
-use simulation_result::{HierarchyCounts, LevelCounts};
-use units::Bytes;
+use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
+use switchcost_units::Bytes;
 
 use super::{SIMULATED_KIB, simulated_step};
 use crate::claims::{Found, Quantities, exact};

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use analysis::CounterFinding;
-use record::Mechanism;
-use simulation_result::LevelCounts;
-use workload::Access;
+use switchcost_analysis::CounterFinding;
+use switchcost_record::Mechanism;
+use switchcost_simulation_result::LevelCounts;
+use switchcost_workload::Access;
 
 use super::with_kernel::{LAYERS, Layer, Variant, step};
 use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};

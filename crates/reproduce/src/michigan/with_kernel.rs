@@ -1,7 +1,7 @@
 //! Figure 4 with the kernel: the tasks of the measurement in a guest, their hand-offs and all, and what they miss.
 
-use simulation_result::HierarchyCounts;
-use units::Bytes;
+use switchcost_simulation_result::HierarchyCounts;
+use switchcost_units::Bytes;
 
 use super::simulated::level;
 use crate::arm::{ARMS, Arm};

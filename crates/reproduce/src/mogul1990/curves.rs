@@ -1,6 +1,6 @@
 //! Figures 1 to 7: lengths of segments, CPI since the switch, excess CPI, its integral; of the first trial of a set.
 
-use analysis::simulation::{Group, Point};
+use switchcost_analysis::simulation::{Group, Point};
 
 use super::first;
 use super::quantities::{CLIENT, COMPUTE, TIMESHARING};

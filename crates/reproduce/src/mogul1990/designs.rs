@@ -1,7 +1,7 @@
 //! Table 3: the memory systems.
 
-use design::{Design, Level, WritePolicy};
-use simulation_result::Simulation;
+use switchcost_design::{Design, Level, WritePolicy};
+use switchcost_simulation_result::Simulation;
 
 use super::{SETS, trials};
 use crate::claims::{Found, exact};
@@ -84,7 +84,7 @@ fn is_level(level: &Level, published: &Published) -> bool {
     };
     level.line.0 == line
         && level.size.0 == line * lines
-        && level.ways == design::Ways::Count(1)
+        && level.ways == switchcost_design::Ways::Count(1)
         && level.miss_cycles == miss
         && writes
 }

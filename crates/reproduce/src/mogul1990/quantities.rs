@@ -3,7 +3,7 @@
 //! Another trial is another trace, so what is judged is the spread between trials. A single trial has an interval where
 //! batches of its segments give one (for ratios on the same trace: batch by batch), and none otherwise.
 
-use analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
+use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
 
 use super::{DESIGNS, SETS, SIZES_STEP, Trial, WAYS_STEP, trials};
 use crate::Records;

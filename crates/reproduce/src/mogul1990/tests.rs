@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use analysis::simulation::{
+use switchcost_analysis::simulation::{
     Cost, Cut, DesignFinding, Group, GroupFinding, LengthDistribution, LossFinding, Point, Spread,
 };
 

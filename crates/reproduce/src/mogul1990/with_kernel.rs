@@ -1,6 +1,6 @@
 //! Table 4 in a guest, with the kernel's references and without them at the same switches: what the paper could not see.
 
-use analysis::simulation::{Cost, DesignFinding};
+use switchcost_analysis::simulation::{Cost, DesignFinding};
 
 use super::quantities::{
     CLIENT, COMPUTE, LARGER, Outcome, Sample, TIMESHARING, costs_of, geometric, moves, on_every_design, over, trials_of,

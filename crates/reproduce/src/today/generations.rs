@@ -1,6 +1,6 @@
 //! Cache and kernel in the cost of a switch, machine by machine.
 
-use record::Mechanism;
+use switchcost_record::Mechanism;
 
 use super::{CLIENT_SERVER, Kernel, MACHINES, Machine, SETS, TIMESHARING, direct_here, set_step};
 use crate::claims::{Found, Quantities, Term, over};

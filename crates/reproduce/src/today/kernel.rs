@@ -1,7 +1,7 @@
 //! What the kernel's own part of a switch costs where its lines are farther away.
 
-use analysis::CaseFinding;
-use record::Mechanism;
+use switchcost_analysis::CaseFinding;
+use switchcost_record::Mechanism;
 
 use super::{KERNEL, results};
 use crate::claims::{Found, Quantities, Term};

@@ -1,7 +1,7 @@
 //! Whether a cache loses more that two tasks share in turn, or at once on two CPUs.
 
-use analysis::SharedCache;
-use record::HostManifest;
+use switchcost_analysis::SharedCache;
+use switchcost_record::HostManifest;
 
 use super::{SHARED_CACHE, sizes_bytes};
 use crate::claims::{Found, Quantities, Term};
@@ -27,7 +27,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     for one in found(records).map(|(found, _)| found).unwrap_or_default() {
         let us =
             |ns: Option<f64>| Cell::or_missing(ns.map(|ns| ns / 1e3), 3, one.why.as_deref().unwrap_or("not measured"));
-        let of = |estimate: &Option<analysis::Estimate>| us(estimate.as_ref().map(|estimate| estimate.estimate));
+        let of =
+            |estimate: &Option<switchcost_analysis::Estimate>| us(estimate.as_ref().map(|estimate| estimate.estimate));
         let difference = one.in_turn_less_at_once_ns;
         table.row(vec![
             one.working_set.size_bytes.to_string().into(),

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use analysis::simulation::{Cost, DesignFinding};
-use analysis::{Difference, LosesMore, SharedCache};
-use record::Mechanism;
-use units::Bytes;
-use workload::{Access, WorkingSet};
+use switchcost_analysis::simulation::{Cost, DesignFinding};
+use switchcost_analysis::{Difference, LosesMore, SharedCache};
+use switchcost_record::Mechanism;
+use switchcost_units::Bytes;
+use switchcost_workload::{Access, WorkingSet};
 
 use super::{AFFINITY, DIRECT, KERNEL, LARGER, MACHINES, ROUND_ROBIN, SETS, SHARED_CACHE, set_step};
 use crate::testing::{self, Shown, case, estimate, measured, simulated};

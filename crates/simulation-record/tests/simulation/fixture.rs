@@ -1,12 +1,12 @@
 //! A head and tuples made by hand: two designs, three processes, hostile names.
 
-use design::Design;
-use simulation_result::{
+use switchcost_design::Design;
+use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
+use switchcost_simulation_result::{
     ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
     LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
     Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
-use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
 pub(crate) const HOSTILE: &str = "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
 

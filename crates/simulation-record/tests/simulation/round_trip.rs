@@ -1,7 +1,7 @@
 //! What is written is read back, number for number.
 
 use proptest::prelude::*;
-use simulation_result::{ByView, Interval, OfOthers};
+use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
 use crate::fixture::{head, tuples};
 use crate::{Folder, read, write};

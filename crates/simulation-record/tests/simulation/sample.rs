@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use simulation_result::{Interval, PlaceCost};
+use switchcost_simulation_result::{Interval, PlaceCost};
 
 use crate::fixture::{head, tuples};
 use crate::read;

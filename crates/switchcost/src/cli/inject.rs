@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use units::{Bytes, CpuId, Nanos};
+use switchcost_units::{Bytes, CpuId, Nanos};
 
 use super::{OutputArguments, Redaction, Verbosity};
 

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
-use units::Nanos;
+use switchcost_units::Nanos;
 
 use super::{OutputArguments, Redaction, Rows, Stacks, Verbosity};
 

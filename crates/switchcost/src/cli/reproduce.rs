@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use report::Format;
 use strum::{Display, EnumIter, EnumString};
-use units::CpuId;
+use switchcost_report::Format;
+use switchcost_units::CpuId;
 
 use super::{Verbosity, parse_named};
 

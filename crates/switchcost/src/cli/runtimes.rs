@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use units::{Bytes, Nanos};
+use switchcost_units::{Bytes, Nanos};
 
 use super::{MeasureArguments, OutputArguments, Redaction, Verbosity};
 

@@ -6,8 +6,8 @@ use clap::Args;
 
 use std::str::FromStr;
 
-use ::trace::reorder::Schedule;
-use units::Nanos;
+use switchcost_trace::reorder::Schedule;
+use switchcost_units::Nanos;
 
 use super::parts::PartArguments;
 use super::system::{GuestArguments, once};
@@ -168,8 +168,8 @@ Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps
 #[command(after_help = WORKLOAD_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
 pub(crate) struct WorkloadArguments {
     /// The set: timesharing, compute-bound, client-server
-    #[arg(value_parser = parse_named::<programs::Set>)]
-    pub(crate) set: programs::Set,
+    #[arg(value_parser = parse_named::<switchcost_programs::Set>)]
+    pub(crate) set: switchcost_programs::Set,
 
     /// Switches in the trial
     #[arg(long, value_name = "NUMBER", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..),

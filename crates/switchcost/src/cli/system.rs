@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Args};
-use units::{Bytes, Nanos};
+use switchcost_units::{Bytes, Nanos};
 
 /// Instructions in a second of the guest's time, in millions: those of a processor of 1990 to those of today's.
 const MOST_MIPS: u32 = 1000;
@@ -100,7 +100,7 @@ fn mips_text(halvings: u32) -> String {
 
 /// As the schedulers of Linux have it: no shorter than 0.1 ms, no longer than 1 s.
 fn parse_slice(text: &str) -> Result<Nanos, String> {
-    let slice: Nanos = text.parse().map_err(|error: units::ParseNanosError| error.to_string())?;
+    let slice: Nanos = text.parse().map_err(|error: switchcost_units::ParseNanosError| error.to_string())?;
     if (100_000..=1_000_000_000).contains(&slice.0) {
         Ok(slice)
     } else {

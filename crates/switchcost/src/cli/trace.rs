@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use record::Mechanism;
 use strum::{Display, EnumIter, EnumString};
-use units::{Bytes, CpuId};
-use workload::{Access, Pattern};
+use switchcost_record::Mechanism;
+use switchcost_units::{Bytes, CpuId};
+use switchcost_workload::{Access, Pattern};
 
 use super::system::{GuestArguments, SystemArguments, once};
 use super::{OutputArguments, Redaction, parse_named};

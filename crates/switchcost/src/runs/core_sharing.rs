@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use analysis::CoreSharing;
-use record::{CoreClock, HostManifest, MeasureRecord, SharedCost};
 use serde::{Deserialize, Serialize};
+use switchcost_analysis::CoreSharing;
+use switchcost_record::{CoreClock, HostManifest, MeasureRecord, SharedCost};
 use tempfile::NamedTempFile;
 
 use crate::messages::say;
@@ -137,7 +137,7 @@ fn write(path: &Path, history: &History) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Ticks;
+    use switchcost_units::Ticks;
 
     fn core(hostname: &str) -> Core {
         Core { hostname: hostname.to_owned(), model: None, chain_length: 600, additions: 3600 }

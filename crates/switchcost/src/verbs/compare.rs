@@ -4,9 +4,9 @@ mod sides;
 
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{Comparison, Options, Pair};
-use report::compare::{Request, render};
-use report::html::render_comparison;
+use switchcost_analysis::compare::{Comparison, Options, Pair};
+use switchcost_report::compare::{Request, render};
+use switchcost_report::html::render_comparison;
 
 use crate::cli::compare::CompareArguments;
 use crate::exit::{Exit, Failure};

@@ -1,8 +1,8 @@
 //! `switchcost doctor`: is this machine fit to measure, and how is it made so?
 
-use host::doctor::check;
-use host::facts::Root;
-use record::Severity;
+use switchcost_host::doctor::check;
+use switchcost_host::facts::Root;
+use switchcost_record::Severity;
 
 use crate::cli::DoctorArguments;
 use crate::exit::{Exit, Failure};
@@ -11,7 +11,7 @@ use crate::output::Output;
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let fitness = check(&Root::system());
-    let text = report::doctor::render(&fitness, arguments.form.format, output.style(arguments.verbosity));
+    let text = switchcost_report::doctor::render(&fitness, arguments.form.format, output.style(arguments.verbosity));
     output.write(&text)?;
     Ok(match fitness.verdict {
         Severity::Fit => Exit::Success,

@@ -8,18 +8,18 @@ mod work;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use host::clock::{Calibration, Clock, monotonic};
-use host::control::pin;
-use host::core_clock;
-use host::facts::{Root, cpus_by_quiet, manifest};
-use host::temporary::TemporaryFolder;
-use host::twin_group::twin_groups;
-use inject::{Fault, Instruments, ServantExecutor, Subject, Undisturbed, undisturbed};
-use injection::{End, Header, Injection, InjectionWriter, Line, Plan, Timing};
-use measure::{PlacementChoice, Wishes, wanted_controls};
-use record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
+use switchcost_host::clock::{Calibration, Clock, monotonic};
+use switchcost_host::control::pin;
+use switchcost_host::core_clock;
+use switchcost_host::facts::{Root, cpus_by_quiet, manifest};
+use switchcost_host::temporary::TemporaryFolder;
+use switchcost_host::twin_group::twin_groups;
+use switchcost_inject::{Fault, Instruments, ServantExecutor, Subject, Undisturbed, undisturbed};
+use switchcost_injection::{End, Header, Injection, InjectionWriter, Line, Plan, Timing};
+use switchcost_measure::{PlacementChoice, Wishes, wanted_controls};
+use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
+use switchcost_units::{Bytes, CpuId, Nanos};
 use time::OffsetDateTime;
-use units::{Bytes, CpuId, Nanos};
 
 use super::measure::cpus::Claims;
 use super::report::{Loaded, show_loaded};
@@ -69,7 +69,7 @@ fn show(arguments: &InjectArguments, path: &Path, output: Output, interrupt: &In
 
 /// Injects, and reports where the record is; none where it was stopped before there was one.
 pub(super) fn recorded(arguments: &InjectArguments, interrupt: &Interrupt) -> Result<Option<PathBuf>, Failure> {
-    host::own_proc::check().map_err(Failure::ForeignProc)?;
+    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
     if let Some(kept) = &arguments.keep_output {
         let refused = |source: io::Error| Failure::Output { path: kept.clone(), source };
@@ -144,7 +144,7 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) ->
             Ok(cpu)
         }
         Some(cpu) => {
-            let allowed = units::format_cpu_list(&host.cpus_allowed);
+            let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
             Err(refused(format!("--cpu {cpu}"), &format!("one of the CPUs allowed ({allowed})"), "name one of them"))
         }
         None => claims.first_free(&candidates).ok_or_else(|| {
@@ -159,7 +159,7 @@ fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Fa
     if host.cpus_allowed.contains(&other) && arguments.cpu != Some(other) {
         return Ok(());
     }
-    let allowed = units::format_cpu_list(&host.cpus_allowed);
+    let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
     let needed = format!("one of the CPUs allowed ({allowed}) beside that of the twins");
     Err(refused(format!("--move-to {other}"), &needed, "name another"))
 }
@@ -248,9 +248,10 @@ fn record(
     };
     let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
     let mut watcher = Watcher::new(&header, interrupt);
-    let is_interrupted = inject::inject(&subject, &instruments, &header, &mut executor, &mut watcher, &mut |line| {
-        Ok::<(), Failure>(writer.append(&line)?)
-    })?;
+    let is_interrupted =
+        switchcost_inject::inject(&subject, &instruments, &header, &mut executor, &mut watcher, &mut |line| {
+            Ok::<(), Failure>(writer.append(&line)?)
+        })?;
     watcher.finish();
     let elapsed_ns = monotonic().saturating_sub(start);
     let end = End { is_interrupted, elapsed_ns, has_service_ended: false, others: watcher.others() };

@@ -8,12 +8,12 @@ mod selection;
 
 use std::path::PathBuf;
 
-use host::facts::{Root, manifest, relation};
-use host::noise::NetworkNoise;
-use measure::{Preset, wanted_controls};
-use record::{Control, ControlOutcome, Policy};
+use switchcost_host::facts::{Root, manifest, relation};
+use switchcost_host::noise::NetworkNoise;
+use switchcost_measure::{Preset, wanted_controls};
+use switchcost_record::{Control, ControlOutcome, Policy};
+use switchcost_units::CpuId;
 use time::OffsetDateTime;
-use units::CpuId;
 
 use super::report::{Loaded, show_loaded};
 use crate::cli::{MeasureArguments, Redaction};
@@ -26,7 +26,7 @@ use record_run::RunToRecord;
 use runtimes::Chosen;
 
 pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
-    host::own_proc::check().map_err(Failure::ForeignProc)?;
+    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
     if let Some(path) = &arguments.prices {
         return prices::run(arguments, path);
     }
@@ -62,7 +62,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let runtimes = Chosen::by(arguments)?;
     let policy = granted_policy(arguments, &controls);
     let selection = selection::selection(arguments, preset, placement, policy, runtimes.selected());
-    let plan = measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
+    let plan = switchcost_measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
     let place = Place::choose(arguments.record.as_deref(), runs::MEASURE)?;
     let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;

@@ -11,9 +11,9 @@ mod views;
 
 use std::path::Path;
 
-use host::facts::{Root, manifest_at_once};
-use observation::Observation;
-use observe::{Command, ObserveError, Observer, Options, Requests, Task, Whom};
+use switchcost_host::facts::{Root, manifest_at_once};
+use switchcost_observation::Observation;
+use switchcost_observe::{Command, ObserveError, Observer, Options, Requests, Task, Whom};
 use time::OffsetDateTime;
 
 use super::report::{Loaded, StackFiles, show_loaded};
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let stacks = StackFiles::claim(&[], &arguments.stacks)?;
     let trace = arguments.events.as_deref().map(|path| Output::claim(Some(path))).transpose()?;
-    host::own_proc::check().map_err(Failure::ForeignProc)?;
+    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
     let profile = arguments.profile.as_deref().map(known::Found::read).transpose()?;
     let whom = whom(arguments)?;
     let host = manifest_at_once(&Root::system());
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let program = env!("CARGO_PKG_VERSION").to_owned();
     let host = redact::host(host, arguments.redaction.redact);
     let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
-    let costs = empty.calibration.as_ref().and_then(analysis::observation::DirectCosts::of);
+    let costs = empty.calibration.as_ref().and_then(switchcost_analysis::observation::DirectCosts::of);
     let ((mut observation, failed), traced) = match trace {
         None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
         Some(trace) => events::written(trace, costs, |events| {
@@ -92,7 +92,7 @@ fn observe(
         wants_scheduler_time: arguments.scheduler_time,
         requests: requests(arguments),
     };
-    let observation = observe::observe(observer, task, &Root::system(), empty, &mut views)?;
+    let observation = switchcost_observe::observe(observer, task, &Root::system(), empty, &mut views)?;
     Ok((observation, views.failed))
 }
 

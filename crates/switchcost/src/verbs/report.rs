@@ -6,7 +6,7 @@ mod stacks;
 
 use std::path::{Path, PathBuf};
 
-use ::report::{Format, Style, html};
+use switchcost_report::{Format, Style, html};
 
 use crate::cli::{OutputArguments, ReportArguments, Verbosity};
 use crate::exit::{Exit, Failure};
@@ -67,11 +67,12 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     }
     // The newest record is what is shown where none is named.
     let is_newest = runs::newest_record().is_ok_and(|newest| newest == path);
-    let record = if is_newest { String::new() } else { format!(" {}", ::report::plain(&path.display().to_string())) };
+    let record =
+        if is_newest { String::new() } else { format!(" {}", switchcost_report::plain(&path.display().to_string())) };
     format!(
         "{text}\nall of it: switchcost report --details{record}\nfigures:   switchcost report -o page.html{record}\n\
          raw data:  {}\n",
-        ::report::plain(&runs::short(path))
+        switchcost_report::plain(&runs::short(path))
     )
 }
 
@@ -97,7 +98,7 @@ fn print(paths: &[PathBuf], arguments: &ReportArguments) -> Result<Exit, Failure
 }
 
 fn headed(loaded: &Loaded, path: &Path, style: Style) -> String {
-    format!("== {}\n\n{}\n", ::report::plain(loaded.name()), text(loaded, path, Format::Table, style))
+    format!("== {}\n\n{}\n", switchcost_report::plain(loaded.name()), text(loaded, path, Format::Table, style))
 }
 
 fn worse(a: Exit, b: Exit) -> Exit {

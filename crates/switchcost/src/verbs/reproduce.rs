@@ -4,12 +4,12 @@ mod folder;
 mod run;
 mod site;
 
-use ::report::reproduce::{Command, Reproduction, render, render_claims};
-use ::reproduce::{Effort, Paper, Records, Site};
-use host::facts::{Root, manifest, quietest_cpu};
-use record::HostManifest;
 use strum::IntoEnumIterator;
-use units::CpuId;
+use switchcost_host::facts::{Root, manifest, quietest_cpu};
+use switchcost_record::HostManifest;
+use switchcost_report::reproduce::{Command, Reproduction, render, render_claims};
+use switchcost_reproduce::{Effort, Paper, Records, Site};
+use switchcost_units::CpuId;
 
 use crate::cli::reproduce::{ReproduceArguments, What};
 use crate::exit::{Exit, Failure};

@@ -11,7 +11,7 @@ mod user_only;
 
 use std::path::{Path, PathBuf};
 
-use trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
+use switchcost_trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
 
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::cli::trace::CaptureArguments;

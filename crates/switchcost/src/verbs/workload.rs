@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use capture::{Command, PlacedFolder};
-use host::temporary::TemporaryFolder;
-use programs::{Program, Set};
+use switchcost_capture::{Command, PlacedFolder};
+use switchcost_host::temporary::TemporaryFolder;
+use switchcost_programs::{Program, Set};
 
 use super::simulate;
 use super::trace::capture::{Session, order};

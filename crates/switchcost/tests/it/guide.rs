@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{Place, Ran, ran};
 use crate::system::is_without_guest;
-use units::Nanos;
+use switchcost_units::Nanos;
 
 /// A documented `--budget` is cut to this.
 const LONGEST_BUDGET: &str = "1s";

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use trace::{
+use switchcost_trace::{
     Block, BlockFlags, Cause, Chunk, Guest, Mark, ProcessId, Reference, TaskId, TraceHeader, TraceOrder, TraceWriter,
 };
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use reproduce::{Entry, Paper, Rule, Term, Verdict, table};
 use serde_json::Value;
 use strum::IntoEnumIterator;
+use switchcost_reproduce::{Entry, Paper, Rule, Term, Verdict, table};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")

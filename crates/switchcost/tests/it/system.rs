@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
-use trace::{Chunk, Mark, TaskId, TraceReader};
+use switchcost_trace::{Chunk, Mark, TaskId, TraceReader};
 
 use crate::common::{Place, Ran, count, number, ran, text};
 

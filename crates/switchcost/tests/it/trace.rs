@@ -365,7 +365,7 @@ fn files_of_another_build_beside_the_tool_are_refused() {
     let place = Place::new();
     let mixed = place.path("mixed");
     fs::create_dir(&mixed).expect("a folder");
-    for file in fs::read_dir(capture::Tool::find().expect("a tool").folder).expect("its folder").flatten() {
+    for file in fs::read_dir(switchcost_capture::Tool::find().expect("a tool").folder).expect("its folder").flatten() {
         if file.file_type().expect("a file").is_file() {
             fs::copy(file.path(), mixed.join(file.file_name())).expect("a copy");
         }

@@ -1,6 +1,6 @@
 use std::io;
 
-use remedies::{for_reading, for_writing};
+use switchcost_remedies::{for_reading, for_writing};
 
 use super::header::{TRACE_SCHEMA, TRACE_VERSION};
 use crate::UnfitBlock;

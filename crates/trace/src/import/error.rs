@@ -166,7 +166,7 @@ pub enum ImportError {
     #[error("found a word size outside 1 to 255 bytes, need one inside; din's own is 4")]
     Word,
     /// The file cannot be read.
-    #[error("found a file that cannot be read at {place} ({source}), {}", remedies::for_reading(.source, "one that can"))]
+    #[error("found a file that cannot be read at {place} ({source}), {}", switchcost_remedies::for_reading(.source, "one that can"))]
     Io {
         /// Up to where it could.
         place: Location,

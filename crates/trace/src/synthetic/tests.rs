@@ -1,6 +1,6 @@
 use proptest::prelude::*;
-use units::Bytes;
-use workload::{Access, Pattern, WorkingSet, addresses};
+use switchcost_units::Bytes;
+use switchcost_workload::{Access, Pattern, WorkingSet, addresses};
 
 use super::*;
 use crate::{Checker, ChunkPlace, Lives, Problem};

@@ -1,4 +1,4 @@
-use workload::{Access, Pattern, Touch, WorkingSet, addresses};
+use switchcost_workload::{Access, Pattern, Touch, WorkingSet, addresses};
 
 use crate::{Block, BlockFlags, Reference};
 

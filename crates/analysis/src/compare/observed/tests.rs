@@ -1,9 +1,11 @@
 //! On observations made by hand, of which it is known whether and by how much they differ.
 
-use ::observation::{Cost, Histogram, Lost, Observation, Pair as Preempted, Source, Subject, Tasks, Throttled};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use units::{Bytes, Nanos};
+use switchcost_observation::{
+    Cost, Histogram, Lost, Observation, Pair as Preempted, Source, Subject, Tasks, Throttled,
+};
+use switchcost_units::{Bytes, Nanos};
 
 use super::*;
 use crate::compare::{Change, Quantity, Ratio, Who};

@@ -1,8 +1,8 @@
 //! Which design of one side is which of the other, and what differs between them and around them.
 
-use design::Design;
 use serde_json::Value;
-use simulation_result::{GuestFacts, Simulation};
+use switchcost_design::Design;
+use switchcost_simulation_result::{GuestFacts, Simulation};
 
 use super::traces::{Relation, TraceKey};
 use super::{Curve, Simulated};

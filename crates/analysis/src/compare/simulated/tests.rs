@@ -2,8 +2,8 @@ use std::slice::from_ref;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use simulation_result::Depth;
-use units::Bytes;
+use switchcost_simulation_result::Depth;
+use switchcost_units::Bytes;
 
 use super::*;
 use crate::compare::{Change, Difference, Ratio};

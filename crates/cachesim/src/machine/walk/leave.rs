@@ -1,6 +1,6 @@
 //! How lines leave a level, and where they go.
 
-use design::Inclusion;
+use switchcost_design::Inclusion;
 
 use crate::address::{Address, VALID};
 use crate::machine::deferred::DeferredRequest;

@@ -1,4 +1,4 @@
-use design::{AddressKind, OnSwitch, StreamBuffers, VictimCache, WriteBuffers, WritePolicy};
+use switchcost_design::{AddressKind, OnSwitch, StreamBuffers, VictimCache, WriteBuffers, WritePolicy};
 
 use super::*;
 use crate::{read_design, vary};

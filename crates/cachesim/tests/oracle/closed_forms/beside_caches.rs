@@ -1,7 +1,9 @@
 //! Write buffers, TLBs, victim caches, inclusive and exclusive levels.
 
-use design::{Holds, Inclusion, Level, OnSwitch, Replacement, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy};
-use units::Bytes;
+use switchcost_design::{
+    Holds, Inclusion, Level, OnSwitch, Replacement, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+};
+use switchcost_units::Bytes;
 
 use super::build::{MISS, Program, behind_free_fetches, data_cache, level, simulated};
 

@@ -1,12 +1,12 @@
 //! Small designs and streams, and what both simulators make of them.
 
-use design::{
+use switchcost_cachesim::Options;
+use switchcost_design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
 };
-use simulation_result::{ByView, HierarchyCounts, LevelCounts};
-use switchcost_cachesim::Options;
-use trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
-use units::Bytes;
+use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts};
+use switchcost_trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
+use switchcost_units::Bytes;
 
 use crate::findings::{FullFindings, compare, of_oracle, run_engine, run_oracle};
 

@@ -1,12 +1,12 @@
 //! Which line leaves: sequences worked out by hand.
 
-use design::{Replacement, Ways};
+use switchcost_design::{Replacement, Ways};
 
 use super::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
 
 /// Which letters miss in one set of so many ways.
 fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
-    let cache = design::Level { replacement, ..data_cache(ways, Ways::Full) };
+    let cache = switchcost_design::Level { replacement, ..data_cache(ways, Ways::Full) };
     let design = behind_free_fetches(vec![cache]);
     let missed_after = |count: usize| {
         let mut program = Program::new(1);

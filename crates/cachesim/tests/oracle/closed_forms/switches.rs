@@ -1,10 +1,10 @@
 //! Two processes in turn.
 
-use design::{AddressKind, Design, PageAllocation, PageOrder, Replacement, Ways};
 use proptest::prelude::*;
-use simulation_result::{GainedCycles, LostTo};
-use trace::{Mapping, Mark};
-use units::Bytes;
+use switchcost_design::{AddressKind, Design, PageAllocation, PageOrder, Replacement, Ways};
+use switchcost_simulation_result::{GainedCycles, LostTo};
+use switchcost_trace::{Mapping, Mark};
+use switchcost_units::Bytes;
 
 use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated};
 use crate::support::address;
@@ -108,7 +108,7 @@ fn lru_loses_all_or_nothing() {
 #[test]
 fn a_flushed_cache_starts_each_turn_cold() {
     let mut design = design(Ways::Count(1));
-    design.levels[1].on_switch = design::OnSwitch::Flush;
+    design.levels[1].on_switch = switchcost_design::OnSwitch::Flush;
     // The arrays lie beside each other where they can: only the flush costs something.
     let result = simulated(&design, &ping_pong(4));
     assert_eq!(result.hierarchies.shared.cycles, result.hierarchies.flushed.cycles);

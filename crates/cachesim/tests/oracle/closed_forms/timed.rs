@@ -1,8 +1,8 @@
 //! Buses, lines on their way, and streams that begin late.
 
-use design::{AddressKind, Level, PageAllocation, PageOrder, StreamBuffers, Ways};
-use simulation_result::HierarchyCounts;
-use units::Bytes;
+use switchcost_design::{AddressKind, Level, PageAllocation, PageOrder, StreamBuffers, Ways};
+use switchcost_simulation_result::HierarchyCounts;
+use switchcost_units::Bytes;
 
 use super::build::{LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, simulated};
 

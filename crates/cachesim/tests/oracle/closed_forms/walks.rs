@@ -1,6 +1,6 @@
 //! Walks of one process through one cache.
 
-use design::{Prefetch, Replacement, StreamBuffers, Ways};
+use switchcost_design::{Prefetch, Replacement, StreamBuffers, Ways};
 
 use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, level, simulated};
 

@@ -1,12 +1,12 @@
 //! Random designs. Raw choices are made first, and then bent until the design could be built, so that shrinking stays
 //! within what can be built.
 
-use design::{
+use proptest::prelude::*;
+use switchcost_design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
     Replacement, StreamBuffers, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
-use proptest::prelude::*;
-use units::Bytes;
+use switchcost_units::Bytes;
 
 use Holds::{Both, Data, Instructions};
 

@@ -1,7 +1,7 @@
 //! Random streams: several processes and threads, every kind of mark, addresses from a small pool.
 
 use proptest::prelude::*;
-use trace::{Block, BlockFlags, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId};
+use switchcost_trace::{Block, BlockFlags, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId};
 
 const MOST_TASKS: usize = 8;
 /// The last one ends where addresses end.

@@ -1,6 +1,6 @@
 //! Addresses and what levels compare of them.
 
-use design::AddressKind;
+use switchcost_design::AddressKind;
 
 use super::shape::Shape;
 

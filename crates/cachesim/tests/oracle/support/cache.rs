@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use design::Replacement;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use simulation_result::LevelCounts;
+use switchcost_design::Replacement;
+use switchcost_simulation_result::LevelCounts;
 
 use super::address::{Address, Tag};
 use super::fault::Fault;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use design::{Design, Replacement};
-use simulation_result::{
+use switchcost_design::{Design, Replacement};
+use switchcost_simulation_result::{
     ByView, CallCost, GainedCycles, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers,
     WorkingSetLoss,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use trace::{Mapping, Mark};
+use switchcost_trace::{Mapping, Mark};
 
 #[derive(Clone)]
 enum Change {

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use design::PageAllocation;
-use trace::Mark;
+use switchcost_design::PageAllocation;
+use switchcost_trace::Mark;
 
 use super::address::Address;
 use super::fault::Fault;

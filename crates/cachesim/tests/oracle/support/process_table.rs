@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use simulation_result::{ProcessFacts, SwitchCause};
-use trace::{Cause, Mapping, Mark};
+use switchcost_simulation_result::{ProcessFacts, SwitchCause};
+use switchcost_trace::{Cause, Mapping, Mark};
 
 use super::address::{Address, KERNEL};
 use super::mappings::Mappings;

@@ -1,6 +1,6 @@
 //! What a level is made of, the same for caches and TLBs.
 
-use design::{
+use switchcost_design::{
     AddressKind, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, StreamBuffers, TlbLevel, VictimCache, Ways,
     WriteBuffers, WritePolicy,
 };

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use design::Design;
-use simulation_result::{ByView, CallCost, OfOthers, ProcessFacts, SwitchCause};
-use trace::{Block, Chunk, Mark, Reference};
+use switchcost_design::Design;
+use switchcost_simulation_result::{ByView, CallCost, OfOthers, ProcessFacts, SwitchCause};
+use switchcost_trace::{Block, Chunk, Mark, Reference};
 
 use super::address::KERNEL;
 use super::fault::Fault;

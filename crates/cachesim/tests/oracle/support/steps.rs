@@ -1,7 +1,7 @@
 //! The look-ups that a block, or a touch of the kernel, makes: in order.
 
-use design::Design;
-use trace::{Block, Reference};
+use switchcost_design::Design;
+use switchcost_trace::{Block, Reference};
 
 use super::hierarchy::Step;
 use super::stack::Kind;
@@ -20,7 +20,7 @@ pub(crate) struct Steps {
     pub(crate) steps: Vec<Step>,
 }
 
-fn first_levels(design: &Design, is_on: fn(design::Holds) -> bool) -> Vec<First> {
+fn first_levels(design: &Design, is_on: fn(switchcost_design::Holds) -> bool) -> Vec<First> {
     let tlb = design.tlbs.iter().find(|tlb| is_on(tlb.holds)).map(|tlb| First { is_tlb: true, bytes: tlb.page.0 });
     let cache = design.levels.iter().find(|level| is_on(level.holds));
     let cache = cache.map(|level| First { is_tlb: false, bytes: level.line.0 });
@@ -31,8 +31,8 @@ impl Steps {
     pub(crate) fn new(design: &Design, process: u32) -> Steps {
         Steps {
             process,
-            fetch: first_levels(design, design::Holds::instructions),
-            data: first_levels(design, design::Holds::data),
+            fetch: first_levels(design, switchcost_design::Holds::instructions),
+            data: first_levels(design, switchcost_design::Holds::data),
             steps: Vec::new(),
         }
     }

@@ -1,8 +1,8 @@
 use super::*;
 use crate::service::Work;
-use host::clock::Clock;
-use host::live::ThreadId;
-use units::{Bytes, CpuId};
+use switchcost_host::clock::Clock;
+use switchcost_host::live::ThreadId;
+use switchcost_units::{Bytes, CpuId};
 
 const COST: u64 = 3_000;
 const PER_WORK: u64 = 10_000;

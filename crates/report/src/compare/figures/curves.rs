@@ -1,6 +1,6 @@
-use analysis::compare::Curve;
 use plotly::common::{DashType, Line, Mode};
 use plotly::{Scatter, Trace};
+use switchcost_analysis::compare::Curve;
 
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, colour, label, layout, linear_axis};

@@ -1,4 +1,4 @@
-use analysis::compare::{Comparison, Pair, Part, Place, Quantity, Subject, Unit};
+use switchcost_analysis::compare::{Comparison, Pair, Part, Place, Quantity, Subject, Unit};
 
 use super::series::Series;
 use super::{about_intervals, table};

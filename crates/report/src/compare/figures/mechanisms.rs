@@ -1,4 +1,4 @@
-use analysis::compare::{Pair, Unit};
+use switchcost_analysis::compare::{Pair, Unit};
 
 use super::series::Series;
 use super::{about_intervals, table};

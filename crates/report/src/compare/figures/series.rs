@@ -1,6 +1,6 @@
-use analysis::compare::{Cost, Unit};
 use plotly::common::{Line, Marker, MarkerSymbol, Mode};
 use plotly::{Scatter, Trace};
+use switchcost_analysis::compare::{Cost, Unit};
 
 use super::with_interval;
 use crate::figure::{colour, interval_bars, label};

@@ -1,6 +1,6 @@
-use analysis::compare::{Pair, Unit};
-use record::Case;
-use units::Bytes;
+use switchcost_analysis::compare::{Pair, Unit};
+use switchcost_record::Case;
+use switchcost_units::Bytes;
 
 use super::series::Series;
 use super::{about_intervals, table};

@@ -1,7 +1,7 @@
-use analysis::{CaseFinding, Findings};
-use record::Case;
-use units::Bytes;
-use workload::{Access, WorkingSet};
+use switchcost_analysis::{CaseFinding, Findings};
+use switchcost_record::Case;
+use switchcost_units::Bytes;
+use switchcost_workload::{Access, WorkingSet};
 
 use super::point::Series;
 use crate::entry::{Entry, Side};

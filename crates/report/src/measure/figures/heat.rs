@@ -1,9 +1,9 @@
-use analysis::{CaseFinding, Findings};
 use plotly::HeatMap;
 use plotly::common::{ColorBar, ColorScale, ColorScalePalette};
-use record::Case;
-use units::Bytes;
-use workload::WorkingSet;
+use switchcost_analysis::{CaseFinding, Findings};
+use switchcost_record::Case;
+use switchcost_units::Bytes;
+use switchcost_workload::WorkingSet;
 
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, layout, list_axis};

@@ -1,7 +1,7 @@
 use plotly::Scatter;
 use plotly::common::{Line, Marker, Mode};
-use record::{CacheKind, HostManifest};
-use units::Bytes;
+use switchcost_record::{CacheKind, HostManifest};
+use switchcost_units::Bytes;
 
 use super::NANOS;
 use crate::entry::Side;
@@ -24,9 +24,10 @@ pub(in crate::measure) fn draw(host: &HostManifest, points: &[(u64, f64)]) -> Op
     .marker(Marker::new().color(colour(0)).size(6))
     .hover_text_array(points.iter().map(|(size, ns)| format!("{}: {}", Bytes(*size), time(*ns))).collect())
     .hover_template("%{hovertext}<extra></extra>");
-    let data =
-        |cache: &&record::Cache| cache.kind != CacheKind::Instruction && (first..=last).contains(&cache.size_bytes.0);
-    let caches: Vec<&record::Cache> = host.caches.iter().filter(data).collect();
+    let data = |cache: &&switchcost_record::Cache| {
+        cache.kind != CacheKind::Instruction && (first..=last).contains(&cache.size_bytes.0)
+    };
+    let caches: Vec<&switchcost_record::Cache> = host.caches.iter().filter(data).collect();
     let shapes = caches.iter().map(|cache| upright(cache.size_bytes.0 as f64)).collect();
     let names = caches.iter().map(|cache| {
         let kind = if cache.kind == CacheKind::Data { "d" } else { "" };

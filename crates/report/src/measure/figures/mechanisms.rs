@@ -1,7 +1,7 @@
-use analysis::CaseFinding;
 use plotly::common::{Line, Mode};
 use plotly::{Scatter, Trace};
-use record::Policy;
+use switchcost_analysis::CaseFinding;
+use switchcost_record::Policy;
 
 use super::NANOS;
 use super::point::Series;

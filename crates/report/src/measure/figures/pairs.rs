@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use analysis::CaseFinding;
 use plotly::HeatMap;
 use plotly::common::{ColorBar, ColorScale, ColorScalePalette, ExponentFormat};
-use units::CpuId;
+use switchcost_analysis::CaseFinding;
+use switchcost_units::CpuId;
 
 use super::NANOS;
 use crate::figure::{Drawing, Figure, layout, list_axis};

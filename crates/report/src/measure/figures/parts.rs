@@ -1,7 +1,7 @@
-use analysis::{CaseFinding, Curve, Estimate, Findings};
 use plotly::common::{Fill, Line, Mode};
 use plotly::{Scatter, Trace};
-use units::Bytes;
+use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings};
+use switchcost_units::Bytes;
 
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, colour, layout, share_axis, size_axis};

@@ -1,6 +1,6 @@
-use analysis::{CaseFinding, Estimate, Verdict};
 use plotly::common::{Line, Marker, MarkerSymbol, Mode, Position};
 use plotly::{Scatter, Trace};
+use switchcost_analysis::{CaseFinding, Estimate, Verdict};
 
 use super::NANOS;
 use crate::figure::{interval_bars, label};
@@ -186,14 +186,17 @@ mod tests {
     use crate::quantity::tests::estimate;
 
     fn bare() -> CaseFinding {
-        let case = record::Case {
-            mechanism: record::Mechanism::Pipe,
-            between: record::Between::Process,
+        let case = switchcost_record::Case {
+            mechanism: switchcost_record::Mechanism::Pipe,
+            between: switchcost_record::Between::Process,
             tasks: 2,
-            working_set: workload::WorkingSet::NONE,
+            working_set: switchcost_workload::WorkingSet::NONE,
             away: None,
-            placement: record::Placement { cpus: Vec::new(), relation: record::Relation::Unpinned },
-            policy: record::Policy::Other,
+            placement: switchcost_record::Placement {
+                cpus: Vec::new(),
+                relation: switchcost_record::Relation::Unpinned,
+            },
+            policy: switchcost_record::Policy::Other,
             runtime: None,
             switches: None,
         };
@@ -220,7 +223,7 @@ mod tests {
             counters: Vec::new(),
             reload_bound_ns: None,
             sanity_band_ns: None,
-            excluded: analysis::Excluded::default(),
+            excluded: switchcost_analysis::Excluded::default(),
             flags: Vec::new(),
         }
     }

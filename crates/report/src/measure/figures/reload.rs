@@ -1,6 +1,6 @@
-use analysis::CaseFinding;
 use plotly::Trace;
 use plotly::common::TickMode;
+use switchcost_analysis::CaseFinding;
 
 use super::point::Series;
 use crate::entry::{Entry, Side};

@@ -1,6 +1,6 @@
-use analysis::{CaseFinding, Findings};
 use plotly::common::TickMode;
-use record::Case;
+use switchcost_analysis::{CaseFinding, Findings};
+use switchcost_record::Case;
 
 use super::point::Series;
 use crate::entry::{Entry, Side};
@@ -42,7 +42,7 @@ fn rings(findings: &Findings) -> Vec<Ring<'_>> {
 }
 
 /// With a working set what is lost to the others belongs to it; without, the switch alone.
-fn estimate(finding: &CaseFinding) -> Option<&analysis::Estimate> {
+fn estimate(finding: &CaseFinding) -> Option<&switchcost_analysis::Estimate> {
     let alone = finding.direct_ns.as_ref().or(finding.handoff_ns.as_ref());
     if finding.case.working_set.is_empty() { alone } else { finding.total_ns.as_ref() }
 }

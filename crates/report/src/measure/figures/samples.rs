@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use analysis::Point;
 use plotly::common::{Marker, MarkerSymbol, Mode};
 use plotly::{Scatter, Trace};
-use record::{Arm, MeasureRecord};
 use strum::IntoEnumIterator;
+use switchcost_analysis::Point;
+use switchcost_record::{Arm, MeasureRecord};
 
 use crate::entry::Side;
 use crate::figure::{Drawing, Figure, colour, label, layout, linear_axis, time_axis};

@@ -1,5 +1,5 @@
-use analysis::{Estimate, Findings, SharedCache};
-use units::Bytes;
+use switchcost_analysis::{Estimate, Findings, SharedCache};
+use switchcost_units::Bytes;
 
 use super::point::Series;
 use crate::entry::{Entry, Side};

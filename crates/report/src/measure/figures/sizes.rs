@@ -1,8 +1,8 @@
-use analysis::{CaseFinding, Curve, Estimate, Findings};
 use plotly::common::{DashType, Line, Mode};
 use plotly::{Layout, Scatter, Trace};
-use record::HostManifest;
-use units::Bytes;
+use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings};
+use switchcost_record::HostManifest;
+use switchcost_units::Bytes;
 
 use super::NANOS;
 use super::point::Series;
@@ -94,7 +94,7 @@ fn marked(base: Layout, host: &HostManifest, like: &CaseFinding, curve: &Curve, 
     for knee in &curve.knees {
         shapes.push(region(knee.after_bytes as f64, knee.before_bytes as f64, colour(4), 0.3));
     }
-    let capacities = analysis::capacities(host, &like.case);
+    let capacities = switchcost_analysis::capacities(host, &like.case);
     let marked: Vec<_> = capacities.into_iter().filter(|end| (first..=last).contains(&end.size_bytes)).collect();
     shapes.extend(marked.iter().map(|end| upright(end.size_bytes)));
     let names = marked.into_iter().map(|end| (end.size_bytes, end.label, end.cause)).collect();
@@ -112,10 +112,10 @@ fn table(results: &[&CaseFinding], curve: &Curve) -> Grid {
     grid.column("knee after it", Side::Left);
     for finding in results {
         let size = finding.case.working_set.size_bytes;
-        let estimate = |e: &Option<analysis::Estimate>| {
+        let estimate = |e: &Option<switchcost_analysis::Estimate>| {
             Entry::new(e.as_ref().map(with_interval).unwrap_or_default(), tone(finding))
         };
-        let is_in = |r: &&analysis::Region| (r.from_bytes..=r.to_bytes).contains(&size.0);
+        let is_in = |r: &&switchcost_analysis::Region| (r.from_bytes..=r.to_bytes).contains(&size.0);
         let knee = curve.knees.iter().find(|knee| knee.after_bytes == size.0).map(|knee| {
             let cause = knee.cause.as_deref().unwrap_or("no cache or TLB of this machine ends there");
             format!("{cause} (confidence {})", percent(knee.confidence))

@@ -1,6 +1,6 @@
-use analysis::{CaseFinding, Estimate, Findings};
-use record::{Between, Class, MeasureRecord, Mechanism};
-use units::Bytes;
+use switchcost_analysis::{CaseFinding, Estimate, Findings};
+use switchcost_record::{Between, Class, MeasureRecord, Mechanism};
+use switchcost_units::Bytes;
 
 use super::{class, measured};
 use crate::plain::plain;
@@ -99,7 +99,7 @@ fn with_data(findings: &Findings, found: &CaseFinding) -> String {
 fn nothing(findings: &Findings) -> String {
     let why =
         findings.results.iter().filter(|found| found.case.runtime.is_some()).find_map(|found| match &found.verdict {
-            analysis::Verdict::NotMeasured { why } => Some(format!(" {}: {why}", found.case.name())),
+            switchcost_analysis::Verdict::NotMeasured { why } => Some(format!(" {}: {why}", found.case.name())),
             _ => None,
         });
     format!("No runtime was measured.{}", why.unwrap_or_default())

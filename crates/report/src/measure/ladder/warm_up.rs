@@ -1,6 +1,6 @@
 //! What runtimes told of themselves: versions, how long they take to start, how they warm up, and how often they collect garbage.
 
-use record::{MeasureRecord, RuntimeRun, WarmUp};
+use switchcost_record::{MeasureRecord, RuntimeRun, WarmUp};
 
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;

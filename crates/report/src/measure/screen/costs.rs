@@ -1,5 +1,5 @@
-use analysis::{CaseFinding, Findings};
-use record::{Between, Case, Policy};
+use switchcost_analysis::{CaseFinding, Findings};
+use switchcost_record::{Between, Case, Policy};
 
 use super::scheduler;
 use crate::entry::{Entry, Side};

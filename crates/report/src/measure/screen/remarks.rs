@@ -1,7 +1,7 @@
 //! What to know about the numbers, in a line each.
 
-use analysis::{CaseFinding, Findings, Verdict};
-use record::{ControlOutcome, Header};
+use switchcost_analysis::{CaseFinding, Findings, Verdict};
+use switchcost_record::{ControlOutcome, Header};
 
 use crate::measure::conditions::label;
 use crate::measure::row::starred;

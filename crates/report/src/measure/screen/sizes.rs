@@ -1,8 +1,8 @@
 use std::ops::RangeInclusive;
 
-use analysis::{CaseFinding, Estimate, Findings};
-use record::Case;
-use workload::WorkingSet;
+use switchcost_analysis::{CaseFinding, Estimate, Findings};
+use switchcost_record::Case;
+use switchcost_workload::WorkingSet;
 
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;

@@ -1,6 +1,6 @@
-use analysis::observation::{Bounds, Findings, Of, Part, Payer, payers};
 use plotly::common::{Line, Marker, MarkerSymbol, Mode, Orientation};
 use plotly::{Bar, Scatter, Trace};
+use switchcost_analysis::observation::{Bounds, Findings, Of, Part, Payer, payers};
 
 use super::{MOST_ROWS, beside_its_row};
 use crate::entry::{Entry, Side};

@@ -1,8 +1,8 @@
-use ::observation::Observation;
-use analysis::observation::{Bin, Spread, spread};
 use plotly::common::Marker;
 use plotly::layout::BarMode;
 use plotly::{Bar, Trace};
+use switchcost_analysis::observation::{Bin, Spread, spread};
+use switchcost_observation::Observation;
 
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, colour, edges_axis, layout, share_axis};

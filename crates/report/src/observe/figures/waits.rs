@@ -1,6 +1,6 @@
-use analysis::observation::{Findings, KeptWaitingFinding, Waiting, waiting};
 use plotly::common::{Marker, Orientation};
 use plotly::{Bar, Trace};
+use switchcost_analysis::observation::{Findings, KeptWaitingFinding, Waiting, waiting};
 
 use super::{MOST_ROWS, beside_its_row};
 use crate::entry::{Entry, Side};
@@ -85,7 +85,7 @@ fn table(found: &[KeptWaitingFinding]) -> Grid {
 
 #[cfg(test)]
 mod tests {
-    use analysis::observation::analyse;
+    use switchcost_analysis::observation::analyse;
 
     use super::super::super::tests::large;
     use super::draw;

@@ -1,8 +1,8 @@
-use ::observation::Observation;
-use analysis::observation::{Stretch, stretches};
 use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Scatter, Trace};
+use switchcost_analysis::observation::{Stretch, stretches};
+use switchcost_observation::Observation;
 
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, colour, layout, linear_axis};

@@ -1,6 +1,6 @@
 //! The figure that a paper stands for, in a few rows: the first one that has published values beside those found here.
 
-use ::reproduce::{Axis, Chart, Exhibit, Series, Style};
+use switchcost_reproduce::{Axis, Chart, Exhibit, Series, Style};
 
 use crate::entry::Side;
 use crate::grid::Grid;

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
+use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
 use crate::entry::Side;
 use crate::figure::{Drawing, Figure, Tile, Treemap, outline};

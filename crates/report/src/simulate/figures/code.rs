@@ -1,6 +1,6 @@
-use analysis::simulation::{DesignFinding, Findings, PlaceFinding};
 use plotly::Bar;
 use plotly::common::{Marker, Orientation};
+use switchcost_analysis::simulation::{DesignFinding, Findings, PlaceFinding};
 
 use crate::figure::{Drawing, Figure, colour, label, layout, linear_axis, list_axis};
 use crate::grid::Grid;

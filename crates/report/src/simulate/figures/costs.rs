@@ -1,7 +1,7 @@
-use analysis::simulation::{DesignFinding, Findings};
 use plotly::common::{Marker, MarkerSymbol, Mode, Orientation};
 use plotly::layout::BarMode;
 use plotly::{Bar, Scatter, Trace};
+use switchcost_analysis::simulation::{DesignFinding, Findings};
 
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, GREY, colour, interval_bars, label, layout, linear_axis, rows_axis};

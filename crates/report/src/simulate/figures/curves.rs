@@ -1,6 +1,6 @@
-use analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, Point, Spread};
 use plotly::Layout;
 use plotly::layout::{Axis, AxisRange};
+use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, Point, Spread};
 
 use super::name;
 use super::series::line;

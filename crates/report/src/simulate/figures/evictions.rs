@@ -1,6 +1,6 @@
-use analysis::simulation::{DesignFinding, EvictionTable, Findings};
 use plotly::HeatMap;
 use plotly::common::{ColorScale, ColorScalePalette};
+use switchcost_analysis::simulation::{DesignFinding, EvictionTable, Findings};
 
 use crate::figure::{Drawing, Figure, label, layout, list_axis};
 use crate::page::Page;

@@ -1,4 +1,4 @@
-use analysis::simulation::{Findings, Group, LengthDistribution};
+use switchcost_analysis::simulation::{Findings, Group, LengthDistribution};
 
 use plotly::layout::AxisType;
 

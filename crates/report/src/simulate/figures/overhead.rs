@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use analysis::simulation::{DesignFinding, Findings};
 use plotly::layout::Axis;
-use simulation_result::{DesignResult, Simulation};
-use units::Bytes;
+use switchcost_analysis::simulation::{DesignFinding, Findings};
+use switchcost_simulation_result::{DesignResult, Simulation};
+use switchcost_units::Bytes;
 
 use super::series::{Point, line};
 use crate::entry::Side;

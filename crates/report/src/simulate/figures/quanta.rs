@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use analysis::simulation::{Findings, OrderFinding, are_orders, over_orders};
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{Findings, OrderFinding, are_orders, over_orders};
+use switchcost_simulation_result::Simulation;
 
 use super::series::{Point, line};
 use crate::figure::{Drawing, Figure, layout, log_axis, share_axis};

@@ -2,8 +2,8 @@
 
 pub(crate) mod fixture;
 
-use analysis::observation::analyse;
-use observation::{Observation, Source};
+use switchcost_analysis::observation::analyse;
+use switchcost_observation::{Observation, Source};
 use switchcost_report::html::{Html, Part, render};
 
 use fixture::observed;

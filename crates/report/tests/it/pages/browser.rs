@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use browser::Browser;
 use serde_json::Value;
+use switchcost_browser::Browser;
 
 const PROBE: &str = include_str!("probe.js");
 

@@ -3,15 +3,15 @@
 
 mod browser;
 
-use analysis::compare::{Options, compare_simulations};
-use analysis::{Findings, Point, observation};
-use record::{Arm, MeasureRecord};
-use reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Reason, Series, Style, Table, Verdict, table};
 use serde_json::Value;
+use switchcost_analysis::compare::{Options, compare_simulations};
+use switchcost_analysis::{Findings, Point, observation};
+use switchcost_record::{Arm, MeasureRecord};
 use switchcost_report::compare::Request;
 use switchcost_report::html::{Html, Part, render, render_comparison, render_reproduction};
 use switchcost_report::reproduce::{Command, Reproduction};
-use workload::Access;
+use switchcost_reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Reason, Series, Style, Table, Verdict, table};
+use switchcost_workload::Access;
 
 use crate::observe::fixture::observed;
 use crate::report::fixture::{about, counters, measured, pairs, sized, suspect, walked, whole};
@@ -32,7 +32,7 @@ fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Point>) {
         for access in [Access::Read, Access::Write] {
             for kib in [16, 64, 256] {
                 let mut case = sized(2, kib);
-                case.working_set.stride_bytes = units::Bytes(stride);
+                case.working_set.stride_bytes = switchcost_units::Bytes(stride);
                 case.working_set.access = access;
                 findings.results.push(walked(case, 1_740.0, about(kib as f64 * stride as f64)));
             }

@@ -1,7 +1,9 @@
 //! A comparison made by hand: mechanisms, a curve over sizes, a pair without a verdict.
 
-use analysis::compare::{Basis, Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Ratio, Subject};
-use record::{Between, Case, Mechanism};
+use switchcost_analysis::compare::{
+    Basis, Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Ratio, Subject,
+};
+use switchcost_record::{Between, Case, Mechanism};
 
 use super::fixture::{case, sized};
 

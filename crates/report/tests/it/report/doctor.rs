@@ -1,4 +1,4 @@
-use record::{Check, Fitness, Severity};
+use switchcost_record::{Check, Fitness, Severity};
 use switchcost_report::{Format, Style, doctor};
 
 fn check(name: &str, severity: Severity, found: &str, wanted: &str, fix: [&str; 2]) -> Check {

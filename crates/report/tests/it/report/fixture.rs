@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{
+use switchcost_analysis::{
     CaseFinding, CounterFinding, Curve, CurvePoint, Difference, Estimate, Excluded, Findings, Flag, Knee, LosesMore,
     Region, Reload, SharedCache, Tail, Verdict,
 };
-use record::{Between, Case, Mechanism, Placement, Policy, Relation};
-use units::{Bytes, CpuId};
-use workload::WorkingSet;
+use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
+use switchcost_units::{Bytes, CpuId};
+use switchcost_workload::WorkingSet;
 
 pub(crate) fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
     let t90 = Some((low - 1.0, high + 1.0));

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use analysis::Findings;
 use serde_json::Value;
+use switchcost_analysis::Findings;
 use switchcost_report::{Format, Style, measure};
 
 use super::fixture::*;

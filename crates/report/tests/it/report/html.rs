@@ -1,7 +1,7 @@
 //! The page of a measurement: its structure. What a browser makes of it is tested in `tests/it/pages`.
 
-use analysis::{Findings, Point};
-use record::{Arm, MeasureRecord};
+use switchcost_analysis::{Findings, Point};
+use switchcost_record::{Arm, MeasureRecord};
 use switchcost_report::html::{Html, Part, render};
 
 use super::fixture::{about, findings, mechanisms, pairs, reloads, whole};

@@ -1,11 +1,11 @@
 //! Runtimes beside the kernel's threads.
 
-use analysis::{CaseFinding, Findings};
-use record::{
+use switchcost_analysis::{CaseFinding, Findings};
+use switchcost_record::{
     Between, Case, Class, HandoffFacts, MeasureRecord, Mechanism, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp,
 };
 use switchcost_report::{Format, Style, measure};
-use units::{Bytes, Nanos};
+use switchcost_units::{Bytes, Nanos};
 
 use super::fixture::{about, bare, case, estimate, findings, measured, not_measured, walked};
 use super::recorded::record;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use record::{
+use switchcost_record::{
     Between, ClockFacts, Control, ControlOutcome, Fact, Header, HostManifest, MeasureRecord, Mechanism, Plan, SelfTest,
     SelfTestOutcome,
 };
-use units::{Bytes, CpuId, Nanos, TickRate, Ticks};
+use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
 use super::fixture::{case, sized};
 

@@ -1,7 +1,7 @@
 //! One screen: what a first-time reader finds without a manual.
 
-use analysis::Findings;
-use record::{Between, Mechanism, Policy};
+use switchcost_analysis::Findings;
+use switchcost_record::{Between, Mechanism, Policy};
 use switchcost_report::{Format, Style, measure};
 
 use super::fixture::*;

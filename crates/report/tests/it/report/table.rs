@@ -1,5 +1,5 @@
-use analysis::{CaseFinding, Findings, LosesMore};
-use record::{Between, Mechanism};
+use switchcost_analysis::{CaseFinding, Findings, LosesMore};
+use switchcost_record::{Between, Mechanism};
 use switchcost_report::{Format, Style, measure};
 
 use super::fixture::*;
@@ -53,8 +53,8 @@ fn a_whole_report_on_a_narrow_terminal() {
 fn a_clock_that_is_read_within_a_tick_of_its_own_is_not_read_in_no_time() {
     let mut record = record();
     record.header.clock.source = "cntvct".to_owned();
-    record.header.clock.ticks_per_second = units::TickRate(62_500_000);
-    record.header.clock.read_cost = units::Ticks(0);
+    record.header.clock.ticks_per_second = switchcost_units::TickRate(62_500_000);
+    record.header.clock.read_cost = switchcost_units::Ticks(0);
     let style = Style { is_coloured: false, width: None, is_detailed: true };
     let text = measure::render(&record, &whole(), Format::Table, style);
     assert!(text.contains("clock cntvct at 62.5 MHz (read in less than 16.0 ns)"), "{text}");
@@ -155,7 +155,10 @@ fn a_wide_matrix_is_cut_into_blocks() {
     let style = Style { is_coloured: false, width: Some(60), is_detailed: true };
     let mut results = Vec::new();
     for cpu in 1..9 {
-        results.push(CaseFinding { direct_ns: None, ..measured(on([0, cpu], record::Relation::SharedCache), 3_950.0) });
+        results.push(CaseFinding {
+            direct_ns: None,
+            ..measured(on([0, cpu], switchcost_record::Relation::SharedCache), 3_950.0)
+        });
     }
     let text = measure::render(&record(), &findings(results), Format::Table, style);
     let headers: Vec<_> =
@@ -179,7 +182,7 @@ fn counters_stand_in_a_table() {
 
 #[test]
 fn conditions_that_vary_become_columns() {
-    let other = record::Case { policy: record::Policy::Other, ..sized(8, 64) };
+    let other = switchcost_record::Case { policy: switchcost_record::Policy::Other, ..sized(8, 64) };
     let results = vec![walked(sized(2, 64), 1_740.0, about(655.0)), walked(other, 1_800.0, about(700.0))];
     insta::assert_snapshot!(section(&table(&findings(results)), "Switches with a working set").expect("the table"));
 }
@@ -189,8 +192,8 @@ fn hostile_text_does_not_reach_the_terminal() {
     let hostile = "\u{1b}]0;owned\u{7}\u{9b}2J\r\nsecond line\u{202e}";
     let mut record = record();
     record.header.host.kernel = hostile.to_owned();
-    record.header.host.cpu_model = record::Fact::Known(hostile.to_owned());
-    record.header.host.hypervisor = record::Fact::Known(hostile.to_owned());
+    record.header.host.cpu_model = switchcost_record::Fact::Known(hostile.to_owned());
+    record.header.host.hypervisor = switchcost_record::Fact::Known(hostile.to_owned());
     record.header.started_at = hostile.to_owned();
     record.header.plan.preset = hostile.to_owned();
     record.header.clock.source = hostile.to_owned();

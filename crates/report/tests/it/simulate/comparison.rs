@@ -1,6 +1,6 @@
 //! Two simulations beside each other, in every format.
 
-use analysis::compare::{Comparison, Options, compare_simulations};
+use switchcost_analysis::compare::{Comparison, Options, compare_simulations};
 use switchcost_report::compare::{Request, render};
 use switchcost_report::html::{Html, render_comparison};
 use switchcost_report::{Format, Style};
@@ -11,7 +11,7 @@ use super::fixture::{findings, record};
 pub(crate) fn comparison() -> Comparison {
     let (base_head, base_tuples) = record();
     let (mut new_head, mut new_tuples) = record();
-    new_head.designs[0].design.levels[1].size = units::Bytes::kib(256);
+    new_head.designs[0].design.levels[1].size = switchcost_units::Bytes::kib(256);
     for tuple in new_tuples.iter_mut().filter(|tuple| tuple.design == 0) {
         let excess = tuple.cycles.shared - tuple.cycles.private;
         tuple.cycles.shared -= excess / 2;

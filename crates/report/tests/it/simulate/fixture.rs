@@ -1,7 +1,7 @@
 //! Two designs, two programs (one with a name that means harm), 200 switches.
 
-use analysis::simulation::{Analyser, Findings, Options};
-use simulation_result::{
+use switchcost_analysis::simulation::{Analyser, Findings, Options};
+use switchcost_simulation_result::{
     ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
     LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
     Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
@@ -12,7 +12,7 @@ pub(crate) const SEGMENTS: u32 = 200;
 
 const LENGTH: u64 = 10_000;
 
-fn design(name: &str) -> design::Design {
+fn design(name: &str) -> switchcost_design::Design {
     let level = |name: &str, holds: &str| serde_json::json!({"name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": 15});
     let cycle_ns = if name == "mogul-1a" { serde_json::json!([40.0, 40.0]) } else { serde_json::json!([2.0, 4.0]) };
     let value = serde_json::json!({

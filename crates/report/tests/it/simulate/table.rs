@@ -1,4 +1,4 @@
-use analysis::simulation::{Cost, Group, GroupFinding, over_orders, over_trials};
+use switchcost_analysis::simulation::{Cost, Group, GroupFinding, over_orders, over_trials};
 use switchcost_report::{Format, Style, simulate};
 
 use super::fixture::{findings, record, whole};
@@ -210,7 +210,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
 }
 
 /// The record under two quanta of one order, and under another order.
-fn in_orders() -> Vec<(simulation_result::Simulation, analysis::simulation::Findings)> {
+fn in_orders() -> Vec<(switchcost_simulation_result::Simulation, switchcost_analysis::simulation::Findings)> {
     let one = |order: &str, quantum, cycles: u64| {
         let (mut head, mut findings) = whole();
         (head.trace.order, head.trace.quantum_instructions) = (order.to_owned(), quantum);
@@ -259,7 +259,7 @@ fn the_page_of_several_orders_has_their_curves() {
 
 #[test]
 fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
-    let counts = |shared| simulation_result::LastLevelCounts {
+    let counts = |shared| switchcost_simulation_result::LastLevelCounts {
         design: "two\u{1b}".to_owned(),
         level: "L2".to_owned(),
         lookups: 12_345_678,
@@ -280,7 +280,7 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
     );
     assert_eq!(json["designs"][0]["at_once"]["shared"], 5100);
     // A level that was never full has nothing to share.
-    let short = simulation_result::LastLevelCounts { held: 280, ..counts(1000) };
+    let short = switchcost_simulation_result::LastLevelCounts { held: 280, ..counts(1000) };
     let pairs = [simulate::AtOnce { in_turn: short.clone(), at_once: short }];
     let text =
         simulate::render_at_once("two.sct", [400_000, 100], &pairs, Format::Table, Style::default()).replace('\n', " ");

@@ -1,6 +1,6 @@
 //! The buses that the machine can have had, and which of them each figure leads to.
 
-use workload::Access;
+use switchcost_workload::Access;
 
 use super::super::steps::{BUS_CYCLES, SIZES_KIB, STRIDE_SIZES_KIB};
 use super::walks::{ByBus, by_bus, mean, most, points, within};

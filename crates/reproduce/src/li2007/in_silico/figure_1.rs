@@ -1,6 +1,6 @@
 //! The cost of a switch over the size of the data, by access.
 
-use workload::Access;
+use switchcost_workload::Access;
 
 use super::super::steps::{ACCESSES, BUS_CYCLES, SIZES_KIB};
 use super::buses::{DRAWN, name};

@@ -1,6 +1,6 @@
 //! The cost of a switch over the stride.
 
-use workload::Access;
+use switchcost_workload::Access;
 
 use super::super::steps::{BUS_CYCLES, STRIDE_SIZES_KIB, STRIDES};
 use super::buses::{DRAWN, name};

@@ -3,11 +3,11 @@
 //!
 //! As in the paper, what is reported is how much more it takes than the same process handing the byte to itself.
 
-use analysis::simulation::{Cost, DesignFinding, OriginFinding};
-use analysis::{CaseFinding, Estimate};
-use record::{Between, Mechanism};
-use simulation_result::LostCycles;
-use units::Bytes;
+use switchcost_analysis::simulation::{Cost, DesignFinding, OriginFinding};
+use switchcost_analysis::{CaseFinding, Estimate};
+use switchcost_record::{Between, Mechanism};
+use switchcost_simulation_result::LostCycles;
+use switchcost_units::Bytes;
 
 use super::super::steps::hand_off::{HAND_OFFS, MACHINES, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step};
 use crate::arm::{ARMS, Arm};

@@ -2,7 +2,7 @@
 //!
 //! The claims are judged over all of it: what holds with some settings only is not reported.
 
-use workload::Access;
+use switchcost_workload::Access;
 
 use super::super::steps::{LATENCIES, LOOPS, OUTER_BUSES, sensitivity_step};
 use crate::claims::{Found, Quantities, Term, ranged};

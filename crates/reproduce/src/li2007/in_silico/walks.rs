@@ -1,7 +1,7 @@
 //! What was simulated: the cost of a switch by bus, access, stride and size.
 
-use units::Bytes;
-use workload::Access;
+use switchcost_units::Bytes;
+use switchcost_workload::Access;
 
 use super::super::steps::{BUS_CYCLES, simulated_step};
 use crate::{Records, Series, Style};

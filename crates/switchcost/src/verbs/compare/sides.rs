@@ -6,15 +6,15 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{
+use switchcost_analysis::compare::{
     Analysed, Comparison, Copied, Options, Simulated, compare, compare_injections, compare_observations,
     compare_simulations, copied,
 };
-use analysis::{Findings, simulation};
-use injection::Injection;
-use observation::Observation;
-use record::MeasureRecord;
-use simulation_result::Simulation;
+use switchcost_analysis::{Findings, simulation};
+use switchcost_injection::Injection;
+use switchcost_observation::Observation;
+use switchcost_record::MeasureRecord;
+use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
 use crate::records::{self, Kind, kind};
@@ -60,7 +60,7 @@ fn of_measurements(base: &[PathBuf], new: &[PathBuf], options: Options) -> Resul
 
 fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
     let record = MeasureRecord::read(path)?;
-    let findings = analysis::analyse(&record);
+    let findings = switchcost_analysis::analyse(&record);
     Ok((record, findings))
 }
 

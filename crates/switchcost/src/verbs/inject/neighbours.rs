@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use host::clock::monotonic;
-use host::facts::Root;
-use host::live::{Census, ThreadId};
-use injection::Other;
-use units::{CpuId, Nanos};
+use switchcost_host::clock::monotonic;
+use switchcost_host::facts::Root;
+use switchcost_host::live::{Census, ThreadId};
+use switchcost_injection::Other;
+use switchcost_units::{CpuId, Nanos};
 
 /// From one look to the next.
 const EACH: Nanos = Nanos::seconds(1);

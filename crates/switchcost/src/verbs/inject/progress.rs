@@ -1,10 +1,10 @@
 //! How far an injection is, and how precise.
 
-use analysis::injection::{Power, power};
 use indicatif::ProgressBar;
-use inject::{Progress, Stop};
-use injection::{Header, Other, Run};
-use units::Nanos;
+use switchcost_analysis::injection::{Power, power};
+use switchcost_inject::{Progress, Stop};
+use switchcost_injection::{Header, Other, Run};
+use switchcost_units::Nanos;
 
 use super::neighbours::Neighbours;
 use crate::progress::over_time;

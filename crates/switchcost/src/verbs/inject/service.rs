@@ -2,18 +2,18 @@
 
 use std::io;
 
-use analysis::injection::{half_width_ns, headline};
-use host::clock::monotonic;
-use host::facts::{Root, manifest};
-use host::live::{Placed, allowed_cpus};
 use indicatif::ProgressBar;
-use inject::service::{Followed, Found, ServantFollower, ServiceFault, ServiceOrder, Work, find, follow};
-use inject::{Instruments, Progress, Stop};
-use injection::{End, Group, Header, Injection, InjectionWriter, Line, Plan, Service, TwinRun};
-use measure::PlacementChoice;
-use record::HostManifest;
+use switchcost_analysis::injection::{half_width_ns, headline};
+use switchcost_host::clock::monotonic;
+use switchcost_host::facts::{Root, manifest};
+use switchcost_host::live::{Placed, allowed_cpus};
+use switchcost_inject::service::{Followed, Found, ServantFollower, ServiceFault, ServiceOrder, Work, find, follow};
+use switchcost_inject::{Instruments, Progress, Stop};
+use switchcost_injection::{End, Group, Header, Injection, InjectionWriter, Line, Plan, Service, TwinRun};
+use switchcost_measure::PlacementChoice;
+use switchcost_record::HostManifest;
+use switchcost_units::{CpuId, Nanos};
 use time::OffsetDateTime;
-use units::{CpuId, Nanos};
 
 use super::neighbours::Neighbours;
 use super::{
@@ -38,7 +38,7 @@ const LEAST_TURNS: u64 = 8;
 const EACH: Nanos = Nanos::seconds(2);
 
 pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
-    host::own_proc::check().map_err(Failure::ForeignProc)?;
+    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let host = manifest(&Root::system());
@@ -99,8 +99,10 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, found: &Found, claims: 
         None if !both.is_empty() => both[0],
         wanted => {
             let wanted = wanted.map_or("no CPU".to_owned(), |cpu| format!("--cpu {cpu}"));
-            let needed =
-                format!("one that both the service and this process may use ({})", units::format_cpu_list(&both));
+            let needed = format!(
+                "one that both the service and this process may use ({})",
+                switchcost_units::format_cpu_list(&both)
+            );
             return Err(refused(wanted, &needed, "taskset -pc PID shows those of a process"));
         }
     };
@@ -113,7 +115,7 @@ fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrup
     let now = OffsetDateTime::now_utc();
     let others = others(&host, &[Some(plan.cpu)]);
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
-    let _away = host::control::pin(&others).ok();
+    let _away = switchcost_host::control::pin(&others).ok();
     let redaction = run.arguments.redaction.redact;
     let allowed = allowed_cpus(run.found.id.thread).map_err(|error| not_placed(&run.found, error))?;
     let header = Header {
@@ -152,7 +154,7 @@ fn service(run: &Run<'_>, allowed: Vec<CpuId>, is_redacted: bool) -> Service {
     let Found { id, name, look, .. } = &run.found;
     // A command may hold secrets.
     let work = match run.counted {
-        Work::Command(_) if is_redacted => record::LEFT_OUT,
+        Work::Command(_) if is_redacted => switchcost_record::LEFT_OUT,
         _ => run.work,
     };
     Service { process: id.process, thread: id.thread, name: name.clone(), work: work.to_owned(), allowed, look: *look }
@@ -204,7 +206,7 @@ fn announce(found: &Found, plan: &Plan) {
         "thread {} ({}) does {:.0} pieces of work a second and is preempted {:.0} times; it stays on CPU {} for {}, time for at most {} groups \
          of phases of each footprint",
         found.id.thread,
-        record::printable(&found.name),
+        switchcost_record::printable(&found.name),
         per_second(found.look.work),
         per_second(found.look.involuntary),
         plan.cpu,
@@ -251,7 +253,7 @@ struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    fn new(header: &'a Header, measured: host::live::ThreadId, interrupt: &'a Interrupt) -> Watcher<'a> {
+    fn new(header: &'a Header, measured: switchcost_host::live::ThreadId, interrupt: &'a Interrupt) -> Watcher<'a> {
         let neighbours = Neighbours::of(header.plan.cpu, Some(measured));
         Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours, reported_at: Nanos(0) }
     }

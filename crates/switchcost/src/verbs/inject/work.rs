@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::perf::Called;
-use inject::service::Work;
-use record::printable;
-use symbols::offset_of_function;
+use switchcost_host::perf::Called;
+use switchcost_inject::service::Work;
+use switchcost_record::printable;
+use switchcost_symbols::offset_of_function;
 
 use super::refused;
 use crate::exit::Failure;

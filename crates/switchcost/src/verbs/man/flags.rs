@@ -5,14 +5,14 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
-use record::{Between, Mechanism, Policy};
-use report::Format;
-use report::observe::By;
 use schemars::JsonSchema;
 use serde::Serialize;
 use strum::IntoEnumIterator;
-use units::{Bytes, CpuId, Nanos};
-use workload::{Access, Pages, Pattern, Sharing};
+use switchcost_record::{Between, Mechanism, Policy};
+use switchcost_report::Format;
+use switchcost_report::observe::By;
+use switchcost_units::{Bytes, CpuId, Nanos};
+use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
 use crate::cli::trace::{ExportFormat, ForeignFormat, OrderFlag, ProcessesFlag};
 
@@ -162,7 +162,7 @@ fn names(argument: &Arg) -> Vec<String> {
         names_of::<ProcessesFlag>,
         names_of::<ForeignFormat>,
         names_of::<ExportFormat>,
-        names_of::<programs::Set>,
+        names_of::<switchcost_programs::Set>,
     ];
     listed.iter().find_map(|of| of(argument)).unwrap_or(reported)
 }

@@ -1,8 +1,8 @@
 //! Which CPUs a measurement has for itself: those that no other measurement is on.
 
-use host::cpu_claim::{Claimed, CpuClaim, claim};
-use measure::PlacementChoice;
-use units::CpuId;
+use switchcost_host::cpu_claim::{Claimed, CpuClaim, claim};
+use switchcost_measure::PlacementChoice;
+use switchcost_units::CpuId;
 
 use crate::messages::say;
 

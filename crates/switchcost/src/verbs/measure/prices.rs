@@ -4,16 +4,16 @@ mod switch_path;
 
 use std::path::Path;
 
-use analysis::model::across_arrays;
-use host::clock::{Calibration, Clock};
-use host::control::pin;
-use host::facts::{Root, cpus_by_quiet, manifest};
-use measure::prices::{Point, price_points};
-use profile::{Kind, PRICES_SCHEMA, Price, Prices};
-use record::HostManifest;
 use strum::IntoEnumIterator;
+use switchcost_analysis::model::across_arrays;
+use switchcost_host::clock::{Calibration, Clock};
+use switchcost_host::control::pin;
+use switchcost_host::facts::{Root, cpus_by_quiet, manifest};
+use switchcost_measure::prices::{Point, price_points};
+use switchcost_profile::{Kind, PRICES_SCHEMA, Price, Prices};
+use switchcost_record::HostManifest;
+use switchcost_units::{Bytes, CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
-use units::{Bytes, CpuId, Nanos, TickRate};
 
 use crate::cli::MeasureArguments;
 use crate::exit::{Exit, Failure};
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
 
 /// The one named, or the quietest.
 fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failure> {
-    let named = arguments.cpu.as_deref().map(units::parse_cpu_list).transpose();
+    let named = arguments.cpu.as_deref().map(switchcost_units::parse_cpu_list).transpose();
     let named = named.map_err(|error| Failure::Selection(error.to_string()))?.unwrap_or_default();
     named.first().copied().or_else(|| cpus_by_quiet(host).first().copied()).ok_or(Failure::NoCpu)
 }

@@ -1,16 +1,16 @@
 //! One run from its header to its last line, all of it in the record.
 
-use host::clock::{Calibration, Clock, monotonic};
-use host::control::pin;
-use host::core_clock::{self, CycleEvent};
-use host::perf::{System, admit, shares};
-use measure::{Instruments, Progress, ServantExecutor, Stop, latency_plan, measure_latencies};
-use record::{
+use switchcost_host::clock::{Calibration, Clock, monotonic};
+use switchcost_host::control::pin;
+use switchcost_host::core_clock::{self, CycleEvent};
+use switchcost_host::perf::{System, admit, shares};
+use switchcost_measure::{Instruments, Progress, ServantExecutor, Stop, latency_plan, measure_latencies};
+use switchcost_record::{
     ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA,
     MEASURE_VERSION, MeasureWriter, Plan, SelfTest, WriteRecordError,
 };
+use switchcost_units::{CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
-use units::{CpuId, Nanos, TickRate};
 
 use super::runtimes::Runtimes;
 use crate::cli::Redaction;
@@ -63,7 +63,7 @@ impl RunToRecord {
         let mut watcher = Watcher { header: &header, bar: &bar, interrupt };
         let locks_memory = is_applied(&header.controls, "locked-memory");
         let mut since_sync = monotonic();
-        let reason = measure::measure(
+        let reason = switchcost_measure::measure(
             &header,
             Instruments { clock, rate, locks_memory, core_counter, runtimes, counters },
             &mut ServantExecutor,
@@ -146,7 +146,7 @@ fn prove(
     rate: TickRate,
     counts_in_software: bool,
 ) -> Result<Vec<Vec<String>>, WriteRecordError> {
-    writer.append(&Line::SelfTest(host::clock::prove(clock, rate)))?;
+    writer.append(&Line::SelfTest(switchcost_host::clock::prove(clock, rate)))?;
     let (admitted, tests) = if header.plan.wants_counters { admit(&System) } else { Default::default() };
     tests.into_iter().try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
     if header.plan.cases.iter().any(|case| !case.working_set.is_empty()) {
@@ -173,7 +173,7 @@ struct Watcher<'a> {
 
 impl Stop for Watcher<'_> {
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool {
-        analysis::is_case_done(self.header, case, cycles)
+        switchcost_analysis::is_case_done(self.header, case, cycles)
     }
 
     fn should_stop(&self) -> bool {

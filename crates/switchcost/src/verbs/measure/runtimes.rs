@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ::runtimes::{Handoff, Missing, Row, prepare, shipped};
-use measure::{Launch, RuntimeSelection};
-use record::{Mechanism, RuntimeCase, RuntimeFacts, printable};
-use units::{Bytes, Nanos};
+use switchcost_measure::{Launch, RuntimeSelection};
+use switchcost_record::{Mechanism, RuntimeCase, RuntimeFacts, printable};
+use switchcost_runtimes::{Handoff, Missing, Row, prepare, shipped};
+use switchcost_units::{Bytes, Nanos};
 
 use crate::cli::MeasureArguments;
 use crate::exit::Failure;
@@ -100,7 +100,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
     let row = shipped()
         .into_iter()
         .find(|row| row.name == name)
-        .ok_or_else(|| unknown("runtime", name, ::runtimes::names()))?;
+        .ok_or_else(|| unknown("runtime", name, switchcost_runtimes::names()))?;
     let row = program.map_or(row.clone(), |program| row.at(program));
     let Some(wanted) = handoff else { return Ok(vec![row]) };
     let names = row.handoffs.iter().map(|handoff| handoff.name.clone()).collect();

@@ -1,9 +1,9 @@
 //! From flags to a selection.
 
-use host::facts::{Root, cpus_by_quiet, relation};
-use measure::{PlacementChoice, Preset, RuntimeSelection, Selection, Wishes};
-use record::{HostManifest, Policy, Relation};
-use units::{CpuId, parse_cpu_list};
+use switchcost_host::facts::{Root, cpus_by_quiet, relation};
+use switchcost_measure::{PlacementChoice, Preset, RuntimeSelection, Selection, Wishes};
+use switchcost_record::{HostManifest, Policy, Relation};
+use switchcost_units::{CpuId, parse_cpu_list};
 
 use super::cpus::Claims;
 use crate::cli::{MeasureArguments, PlacementFlag};

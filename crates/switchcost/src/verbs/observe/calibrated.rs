@@ -1,8 +1,8 @@
 //! What a switch costs on this machine: from the newest measurement of it as it is now, or measured first.
 
-use analysis::observation::calibration;
-use observation::Calibration;
-use record::{HostManifest, MeasureRecord};
+use switchcost_analysis::observation::calibration;
+use switchcost_observation::Calibration;
+use switchcost_record::{HostManifest, MeasureRecord};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
@@ -53,7 +53,8 @@ fn is_whole(calibration: &Calibration) -> bool {
 fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
     let age = OffsetDateTime::now_utc() - OffsetDateTime::parse(&record.header.started_at, &Rfc3339).ok()?;
     let is_fresh = (Duration::ZERO..STALE).contains(&age);
-    (is_fresh && is_same(&record.header.host, host)).then(|| calibration(record, &analysis::analyse(record)))?
+    (is_fresh && is_same(&record.header.host, host))
+        .then(|| calibration(record, &switchcost_analysis::analyse(record)))?
 }
 
 /// Whether a switch costs the same: the kernel, the processor, and what makes either slower are. A record may have been made to keep the

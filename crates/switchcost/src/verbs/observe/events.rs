@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use analysis::observation::DirectCosts;
-use host::clock;
-use observation::Event;
-use report::observe::{Clocks, Perfetto};
+use switchcost_analysis::observation::DirectCosts;
+use switchcost_host::clock;
+use switchcost_observation::Event;
+use switchcost_report::observe::{Clocks, Perfetto};
+use switchcost_units::Nanos;
 use time::OffsetDateTime;
-use units::Nanos;
 
 use crate::exit::Failure;
 use crate::output::Output;

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use observation::{Module, SampledStacks};
-use symbols::Symbols;
+use switchcost_observation::{Module, SampledStacks};
+use switchcost_symbols::Symbols;
 
 /// Names the functions that are known.
 pub(super) fn name(stacks: &mut SampledStacks) {

@@ -4,10 +4,10 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use host::draft::Draft;
-use observation::Observation;
-use observe::NoBpf;
-use record::Readers;
+use switchcost_host::draft::Draft;
+use switchcost_observation::Observation;
+use switchcost_observe::NoBpf;
+use switchcost_record::Readers;
 
 use crate::exit::Failure;
 use crate::runs::Place;
@@ -51,7 +51,10 @@ impl Kept {
     }
 
     /// Writes it under its name, in place of the last snapshot.
-    pub(super) fn write(&mut self, observation: &Observation) -> Result<(), observation::WriteObservationError> {
+    pub(super) fn write(
+        &mut self,
+        observation: &Observation,
+    ) -> Result<(), switchcost_observation::WriteObservationError> {
         let draft = self.draft.take().map_or_else(|| Draft::of(&self.place.path), Ok)?;
         if self.place.readers == Readers::Owner {
             draft.make_private()?;

@@ -3,15 +3,15 @@
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use analysis::observation::{Findings, ProcessFinding, analyse};
-use host::restorer::Restorer;
-use observation::Observation;
-use observe::{NoBpf, ObserveError};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::widgets::Paragraph;
-use report::observe::By;
-use report::{Format, Style};
+use switchcost_analysis::observation::{Findings, ProcessFinding, analyse};
+use switchcost_host::restorer::Restorer;
+use switchcost_observation::Observation;
+use switchcost_observe::{NoBpf, ObserveError};
+use switchcost_report::observe::By;
+use switchcost_report::{Format, Style};
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -137,7 +137,7 @@ impl Live {
         let width = self.terminal.size().map_or(Style::USUAL_WIDTH, |size| size.width);
         let style = Style { width: Some(width), ..Style::default() };
         terminal::shown(
-            &report::observe::render(observation, &findings, By::Program, Format::Table, style),
+            &switchcost_report::observe::render(observation, &findings, By::Program, Format::Table, style),
             &io::stdout(),
         )
     }

@@ -1,13 +1,13 @@
 use std::path::Path;
 
-use ::injection::{Injection, is_injection};
-use ::observation::Observation;
-use ::report::observe::By;
-use ::report::{Format, Style, html, inject, measure, observe, simulate};
-use analysis::simulation::Options;
-use analysis::{CoreSharing, Findings, Point, Verdict, injection, observation, simulation};
-use record::MeasureRecord;
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::Options;
+use switchcost_analysis::{CoreSharing, Findings, Point, Verdict, injection, observation, simulation};
+use switchcost_injection::{Injection, is_injection};
+use switchcost_observation::Observation;
+use switchcost_record::MeasureRecord;
+use switchcost_report::observe::By;
+use switchcost_report::{Format, Style, html, inject, measure, observe, simulate};
+use switchcost_simulation_result::Simulation;
 
 use crate::exit::{Exit, Failure};
 use crate::records::{self, is_observation, is_simulation};
@@ -53,7 +53,7 @@ impl Loaded {
     /// What a measurement leaves for later ones about the core, beside its record.
     pub(crate) fn core_sharing(&self) -> Option<(&MeasureRecord, CoreSharing)> {
         let Content::Measured { record, findings, .. } = &self.content else { return None };
-        Some((record, analysis::core_sharing(record, findings)?))
+        Some((record, switchcost_analysis::core_sharing(record, findings)?))
     }
 
     /// What was observed, where it is of that.
@@ -96,7 +96,7 @@ impl Loaded {
 
 fn measured(path: &Path) -> Result<Content, Failure> {
     let record = Box::new(MeasureRecord::read(path)?);
-    let (findings, points) = (analysis::analyse(&record), analysis::points(&record));
+    let (findings, points) = (switchcost_analysis::analyse(&record), switchcost_analysis::points(&record));
     Ok(Content::Measured { record, findings, points })
 }
 

@@ -6,10 +6,10 @@ mod browser;
 use std::fs;
 use std::path::Path;
 
-use ::report::html::Html;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
+use switchcost_report::html::Html;
 
 use crate::exit::Failure;
 use crate::output::Output;

@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
-use ::reproduce::Step;
-use record::MeasureRecord;
-use units::CpuId;
+use switchcost_record::MeasureRecord;
+use switchcost_reproduce::Step;
+use switchcost_units::CpuId;
 
 use crate::exit::Failure;
 use crate::runs;

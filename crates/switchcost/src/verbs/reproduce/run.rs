@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitStatus, Stdio};
 
-use ::report::reproduce::Command;
-use ::reproduce::{Records, Step};
-use analysis::simulation::Options;
-use host::task::run_tied;
-use record::MeasureRecord;
+use switchcost_analysis::simulation::Options;
+use switchcost_host::task::run_tied;
+use switchcost_record::MeasureRecord;
+use switchcost_report::reproduce::Command;
+use switchcost_reproduce::{Records, Step};
 
 use super::folder::Folder;
 use crate::exit::Failure;
@@ -157,7 +157,7 @@ fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
     match step.ending() {
         "jsonl" => {
             let record = MeasureRecord::read(path).map_err(|error| error.to_string())?;
-            let findings = analysis::analyse(&record);
+            let findings = switchcost_analysis::analyse(&record);
             records.add_measured(&step.name, record, findings);
         }
         "parquet" => {

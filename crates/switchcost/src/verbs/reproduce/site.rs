@@ -1,7 +1,7 @@
 //! The pages: one for each paper, one that leads to them, and the same as JSON.
 
-use ::report::reproduce::{Reproduction, render};
-use ::report::{Format, Style, html};
+use switchcost_report::reproduce::{Reproduction, render};
+use switchcost_report::{Format, Style, html};
 
 use super::folder::Folder;
 use crate::exit::Failure;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ::report::simulate::{AtOnce, render_at_once};
-use cachesim::SideBySide;
-use simulation_result::LastLevelCounts;
-use trace::Chunk;
-use trace::reorder::{Reordered, Schedule, Streams};
+use switchcost_cachesim::SideBySide;
+use switchcost_report::simulate::{AtOnce, render_at_once};
+use switchcost_simulation_result::LastLevelCounts;
+use switchcost_trace::Chunk;
+use switchcost_trace::reorder::{Reordered, Schedule, Streams};
 
 use super::{designs, orders, print_notes};
 use crate::cli::simulate::SimulateArguments;
@@ -21,7 +21,7 @@ pub(super) fn run(path: &Path, instructions: u64, arguments: &SimulateArguments)
     let output = Output::claim(arguments.designs.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let machines = || -> Result<Vec<SideBySide>, Failure> {
-        let one = |design: design::Design| {
+        let one = |design: switchcost_design::Design| {
             let name = design.name.clone();
             SideBySide::new(design).map_err(|why| Failure::LastLevel(name, why))
         };

@@ -6,10 +6,10 @@ use std::io::Read;
 use std::path::Path;
 use std::string::FromUtf8Error;
 
-use cachesim::{explain as explain_design, host_design, read_design, shipped, vary};
-use design::Design;
-use host::facts::{Root, manifest_at_once};
-use record::printable;
+use switchcost_cachesim::{explain as explain_design, host_design, read_design, shipped, vary};
+use switchcost_design::Design;
+use switchcost_host::facts::{Root, manifest_at_once};
+use switchcost_record::printable;
 
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;

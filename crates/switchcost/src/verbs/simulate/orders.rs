@@ -4,14 +4,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::report::simulate::render_orders;
-use ::report::{Format, Style, plain};
-use analysis::simulation::{Findings, Options, over_orders};
-use design::Design;
-use simulation_result::Simulation;
-use trace::TraceFile;
-use trace::reorder::{Reordered, Schedule, Streams, StreamsReader};
-use units::Nanos;
+use switchcost_analysis::simulation::{Findings, Options, over_orders};
+use switchcost_design::Design;
+use switchcost_report::simulate::render_orders;
+use switchcost_report::{Format, Style, plain};
+use switchcost_simulation_result::Simulation;
+use switchcost_trace::TraceFile;
+use switchcost_trace::reorder::{Reordered, Schedule, Streams, StreamsReader};
+use switchcost_units::Nanos;
 
 use super::{DEFAULT_INTERVAL, Run, designs, feed, print_notes};
 use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use cachesim::Simulator;
-use simulation_result::{LevelCounts, PartResult, TracePart, View, WithoutWarmUp};
-use trace::{Chunk, LastUses, Parts, Purpose, ReadTraceError};
+use switchcost_cachesim::Simulator;
+use switchcost_simulation_result::{LevelCounts, PartResult, TracePart, View, WithoutWarmUp};
+use switchcost_trace::{Chunk, LastUses, Parts, Purpose, ReadTraceError};
 
 use super::run::{Run, options};
 use super::{DEFAULT_INTERVAL, designs, orders};
@@ -151,7 +151,7 @@ pub(super) fn differences(parts: &[PartResult], without: &[PartResult]) -> Vec<W
     all
 }
 
-fn levels(result: &simulation_result::DesignResult) -> Vec<&LevelCounts> {
+fn levels(result: &switchcost_simulation_result::DesignResult) -> Vec<&LevelCounts> {
     let shared = result.hierarchies.get(View::Shared);
     shared.levels.iter().chain(&shared.tlbs).collect()
 }

@@ -3,15 +3,15 @@
 use std::fs::File;
 use std::path::Path;
 
-use cachesim::Object;
-use simulation_result::DesignResult;
-use symbols::Symbols;
-use trace::KernelSymbols;
+use switchcost_cachesim::Object;
+use switchcost_simulation_result::DesignResult;
+use switchcost_symbols::Symbols;
+use switchcost_trace::KernelSymbols;
 
 /// The kernel's symbols that a trace has; none where it has none, or is no whole trace.
 pub(super) fn symbols_of(trace: &Path) -> KernelSymbols {
     let file = File::open(trace).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()));
-    file.and_then(|mut file| trace::kernel_symbols(&mut file).ok()).unwrap_or_default()
+    file.and_then(|mut file| switchcost_trace::kernel_symbols(&mut file).ok()).unwrap_or_default()
 }
 
 /// Names of what lies where: in the kernel by its own table, in files where those that were traced are still there and say it.

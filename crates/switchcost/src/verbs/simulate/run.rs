@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use cachesim::{Options, Simulator};
-use host::facts::{Root, manifest_at_once};
-use record::LEFT_OUT;
-use simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
-use simulation_result::{GuestFacts, Interval, PartResult, Simulation, TraceFacts, TracePart};
+use switchcost_cachesim::{Options, Simulator};
+use switchcost_host::facts::{Root, manifest_at_once};
+use switchcost_record::LEFT_OUT;
+use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
+use switchcost_simulation_result::{GuestFacts, Interval, PartResult, Simulation, TraceFacts, TracePart};
+use switchcost_trace::{Chunk, Guest, KernelSymbols, Purpose, TraceHeader};
 use time::OffsetDateTime;
-use trace::{Chunk, Guest, KernelSymbols, Purpose, TraceHeader};
 
 use super::LIVE;
 use super::places::Names;

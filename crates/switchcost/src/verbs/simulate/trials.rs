@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use ::report::plain;
-use ::report::simulate::render_trials;
-use ::report::{Format, Style};
-use analysis::simulation::{Findings, Options, over_trials};
-use simulation_result::Simulation;
+use switchcost_analysis::simulation::{Findings, Options, over_trials};
+use switchcost_report::plain;
+use switchcost_report::simulate::render_trials;
+use switchcost_report::{Format, Style};
+use switchcost_simulation_result::Simulation;
 
 use super::{LIVE, orders, print_notes, refuse_capture_flags, simulate};
 use crate::cli::simulate::{DesignArguments, SimulateArguments};

@@ -1,6 +1,6 @@
 //! A trace of a whole system without its kernel: what a frontend sees that follows programs alone.
 
-use trace::Chunk;
+use switchcost_trace::Chunk;
 
 /// Takes the kernel's blocks and their references out. Marks stay where they are.
 pub(super) fn without_kernel(chunk: &Chunk) -> Chunk {
@@ -24,7 +24,7 @@ pub(super) fn without_kernel(chunk: &Chunk) -> Chunk {
 
 #[cfg(test)]
 mod tests {
-    use trace::{Block, BlockFlags, Mark, Reference};
+    use switchcost_trace::{Block, BlockFlags, Mark, Reference};
 
     use super::*;
 

@@ -6,12 +6,14 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
-use host::control::{PinGuard, pin};
-use host::facts::Root;
-use record::Readers;
-use trace::{Chunk, KernelSymbols, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written};
-use units::CpuId;
+use switchcost_capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
+use switchcost_host::control::{PinGuard, pin};
+use switchcost_host::facts::Root;
+use switchcost_record::Readers;
+use switchcost_trace::{
+    Chunk, KernelSymbols, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written,
+};
+use switchcost_units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
 use crate::exit::{Exit, Failure};
@@ -139,7 +141,7 @@ impl Ended {
         for (command, status) in self.commands.iter().zip(&summary.statuses) {
             if let Some(status) = status.filter(|status| !status.success()) {
                 let name = redact::shown(words(command), is_redacted).join(" ");
-                say!("'{name}' ended with {}", host::limits::ending(status));
+                say!("'{name}' ended with {}", switchcost_host::limits::ending(status));
             }
         }
         if summary.ending == Ending::Interrupted {
@@ -225,7 +227,7 @@ impl Session {
     /// The same, straight into a trace.
     fn record(self, interrupt: &Interrupt, path: &Path, recorder: &mut Recorder<File>) -> Result<Ended, Failure> {
         self.watch(|commands, options| {
-            capture::record(commands, options, interrupt.flag(), recorder)
+            switchcost_capture::record(commands, options, interrupt.flag(), recorder)
                 .map_err(|failure| of_capture(failure, |source| failed(path, source)))
         })
     }
@@ -264,7 +266,8 @@ impl Live for Session {
             sink(chunk)
         };
         self.watch(|commands, options| {
-            capture::run(commands, options, interrupt.flag(), sink).map_err(|failure| of_capture(failure, |sink| sink))
+            switchcost_capture::run(commands, options, interrupt.flag(), sink)
+                .map_err(|failure| of_capture(failure, |sink| sink))
         })
     }
 }
@@ -283,12 +286,12 @@ fn seen_numbers(reason: &str) -> String {
 }
 
 pub(super) fn of_capture<E: std::error::Error>(
-    failure: capture::Failure<E>,
+    failure: switchcost_capture::Failure<E>,
     of_sink: impl FnOnce(E) -> Failure,
 ) -> Failure {
     match failure {
-        capture::Failure::Capture(error) => Failure::Capture(error),
-        capture::Failure::Sink(error) => of_sink(error),
+        switchcost_capture::Failure::Capture(error) => Failure::Capture(error),
+        switchcost_capture::Failure::Sink(error) => of_sink(error),
     }
 }
 
@@ -307,13 +310,13 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Result<CpuId, Failure> {
-    let allowed = host::facts::allowed_cpus(&Root::system());
+    let allowed = switchcost_host::facts::allowed_cpus(&Root::system());
     allowed.last().copied().ok_or(Failure::NoCpu)
 }
 
 /// The named one.
 fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
-    let allowed = host::facts::allowed_cpus(&Root::system());
+    let allowed = switchcost_host::facts::allowed_cpus(&Root::system());
     if allowed.contains(&cpu) {
         return Ok(cpu);
     }
@@ -323,7 +326,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
 
 /// The CPUs that we may run on but for one.
 fn others(cpu: CpuId) -> Vec<CpuId> {
-    host::facts::allowed_cpus(&Root::system()).into_iter().filter(|&other| other != cpu).collect()
+    switchcost_host::facts::allowed_cpus(&Root::system()).into_iter().filter(|&other| other != cpu).collect()
 }
 
 /// Keeps this thread, and those that it starts, on some CPUs as long as the guard lives, if there are any. Without it the

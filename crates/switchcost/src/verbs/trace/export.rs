@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use trace::{
+use switchcost_trace::{
     Chunk, DinExporter, Exported, Exporter, LackeyExporter, PieceSize, ProcessId, ReadTraceError, TraceReader,
 };
 

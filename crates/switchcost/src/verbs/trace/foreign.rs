@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use trace::Unzipped;
+use switchcost_trace::Unzipped;
 
 use crate::exit::Failure;
 

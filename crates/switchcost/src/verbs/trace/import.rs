@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use trace::{Chunk, Importer, TraceHeader, TraceOrder};
+use switchcost_trace::{Chunk, Importer, TraceHeader, TraceOrder};
 
 use super::capture::NewTrace;
 use super::foreign;

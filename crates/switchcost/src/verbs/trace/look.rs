@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use trace::{Chunk, ReadTraceError, TraceReader};
+use switchcost_trace::{Chunk, ReadTraceError, TraceReader};
 
 use crate::cli::Verbosity;
 use crate::cli::trace::{HeadArguments, TraceFile};
@@ -21,19 +21,21 @@ pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static
 
 pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
-    let summary = trace::summarize(open(&arguments.file)?);
-    let text = report::trace::render_info(&summary, arguments.form.format, output.style(Verbosity::default()));
+    let summary = switchcost_trace::summarize(open(&arguments.file)?);
+    let text =
+        switchcost_report::trace::render_info(&summary, arguments.form.format, output.style(Verbosity::default()));
     output.write(&text)?;
     Ok(if summary.loss.is_some() { Exit::Record } else { Exit::Success })
 }
 
 pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
-    let found = trace::check(open(&arguments.file)?);
+    let found = switchcost_trace::check(open(&arguments.file)?);
     if found.is_sound() {
         check_symbols(&arguments.file)?;
     }
-    let text = report::trace::render_check(&found, arguments.form.format, output.style(Verbosity::default()));
+    let text =
+        switchcost_report::trace::render_check(&found, arguments.form.format, output.style(Verbosity::default()));
     output.write(&text)?;
     Ok(if found.is_sound() { Exit::Success } else { Exit::Record })
 }
@@ -44,7 +46,7 @@ fn check_symbols(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let mut file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
-    trace::kernel_symbols(&mut file).map(drop).map_err(|source| lost(path, source))
+    switchcost_trace::kernel_symbols(&mut file).map(drop).map_err(|source| lost(path, source))
 }
 
 pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
@@ -54,7 +56,7 @@ pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
     while left > 0 {
         match reader.next_into(&mut chunk) {
             Ok(true) => {
-                let (lines, written) = report::trace::render_events(&chunk, left);
+                let (lines, written) = switchcost_report::trace::render_events(&chunk, left);
                 text.push_str(&lines);
                 left -= written;
             }

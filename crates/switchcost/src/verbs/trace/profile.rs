@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ::profile::Profile;
-use reuse::Profiler;
-use trace::{TraceHeader, read_ahead};
+use switchcost_profile::Profile;
+use switchcost_reuse::Profiler;
+use switchcost_trace::{TraceHeader, read_ahead};
 
 use super::capture::{Live, Session};
 use super::look;
@@ -42,7 +42,7 @@ pub(super) fn of_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     let reader = look::open(&arguments.file)?;
     let header = reader.header().clone();
     let mut chunks = read_ahead(reader).map_err(failed)?;
-    let (mut profiler, mut chunk) = (Profiler::default(), trace::Chunk::default());
+    let (mut profiler, mut chunk) = (Profiler::default(), switchcost_trace::Chunk::default());
     while chunks.next_into(&mut chunk).map_err(failed)? {
         profiler.add(&chunk);
     }

@@ -7,9 +7,9 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use capture::{CaptureError, Command, Ending, GuestSummary, System};
-use record::Readers;
-use trace::{Guest, Recorder, TraceHeader, TraceOrder};
+use switchcost_capture::{CaptureError, Command, Ending, GuestSummary, System};
+use switchcost_record::Readers;
+use switchcost_trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
 use super::capture::{commands, failed, new_file, not_begun, of_capture, words};
 use crate::cli::Redaction;
@@ -89,7 +89,7 @@ fn capture(
     path: &Path,
     mut recorder: Recorder<fs::File>,
 ) -> Result<(GuestSummary, u64), Failure> {
-    let summary = capture::record_system(commands, system, interrupt.flag(), &mut recorder)
+    let summary = switchcost_capture::record_system(commands, system, interrupt.flag(), &mut recorder)
         .map_err(|failure| of_capture(failure, |source| failed(path, source)))?;
     recorder.name_symbols(summary.symbols.clone());
     let (_, written) = recorder.finish().map_err(|source| failed(path, source))?;

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use capture::Command;
-use measure::{TURNS_ARGUMENT, Turns};
-use record::{Arm, Case, Placement, Policy, Relation};
-use trace::synthetic::Walks;
-use trace::{Chunk, TraceHeader, TraceOrder};
-use units::CpuId;
-use workload::{Pages, Sharing, WorkingSet};
+use switchcost_capture::Command;
+use switchcost_measure::{TURNS_ARGUMENT, Turns};
+use switchcost_record::{Arm, Case, Placement, Policy, Relation};
+use switchcost_trace::synthetic::Walks;
+use switchcost_trace::{Chunk, TraceHeader, TraceOrder};
+use switchcost_units::CpuId;
+use switchcost_workload::{Pages, Sharing, WorkingSet};
 
 use super::capture::NewTrace;
 use super::system;

@@ -8,9 +8,9 @@ use std::process::{Command, Output};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use report::schema::all as schemas;
 use rustix::thread::CpuSet;
 use serde_json::Value;
+use switchcost_report::schema::all as schemas;
 
 /// Held by every place: a measurement whose numbers are looked at has the machine to itself, all else may run side by side.
 static MACHINE: RwLock<()> = RwLock::new(());

@@ -1,7 +1,7 @@
 //! Earlier records of a machine, as the usual folder has them: they show how much its runs differ.
 
-use analysis::Findings;
-use record::{Header, MeasureRecord};
+use switchcost_analysis::Findings;
+use switchcost_record::{Header, MeasureRecord};
 
 use super::read;
 use crate::runs;

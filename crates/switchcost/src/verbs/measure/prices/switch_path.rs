@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use clap::Parser;
-use inject::Fault;
-use injection::Injection;
-use profile::SwitchPath;
-use units::{Bytes, CpuId, Nanos};
+use switchcost_inject::Fault;
+use switchcost_injection::Injection;
+use switchcost_profile::SwitchPath;
+use switchcost_units::{Bytes, CpuId, Nanos};
 
 use crate::cli::inject::InjectArguments;
 use crate::cli::{Cli, Verb};
@@ -52,7 +52,7 @@ fn behind(
     let folder = tempfile::tempdir().map_err(Failure::Folder)?;
     let arguments = loop_without_data((away, period), cpu, budget, &folder.path().join("loop.jsonl"))?;
     let Some(record) = recorded(&arguments, interrupt)? else { return Ok(Vec::new()) };
-    let findings = analysis::injection::analyse(&Injection::read(&record)?);
+    let findings = switchcost_analysis::injection::analyse(&Injection::read(&record)?);
     Ok(findings
         .footprints
         .iter()
@@ -88,7 +88,7 @@ fn loop_without_data(
         "--record",
         &record,
     ];
-    let command = ["--", &own, measure::prices::SPIN_ARGUMENT, STEPS];
+    let command = ["--", &own, switchcost_measure::prices::SPIN_ARGUMENT, STEPS];
     match Cli::try_parse_from(words.iter().chain(&command)).map(|cli| cli.verb) {
         Ok(Verb::Inject(arguments)) => Ok(*arguments),
         other => unreachable!("the verb is inject: {other:?}"),

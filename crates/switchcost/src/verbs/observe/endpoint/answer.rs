@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use observation::Observation;
-use report::observe::{Scraped, metrics};
+use switchcost_observation::Observation;
+use switchcost_report::observe::{Scraped, metrics};
 
 use super::request::Refused;
 
@@ -73,7 +73,7 @@ pub(super) struct Page {
 impl Page {
     pub(super) fn of(counted: &Result<Observation, String>, scraped: &mut Scraped) -> Page {
         let text = counted.as_ref().map(|observation| {
-            let findings = analysis::observation::analyse(observation);
+            let findings = switchcost_analysis::observation::analyse(observation);
             Arc::new(metrics(observation, &findings, scraped).into_bytes())
         });
         Page { plain: text.map_err(Clone::clone), packed: None }

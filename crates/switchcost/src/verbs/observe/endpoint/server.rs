@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use report::observe::Scraped;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use switchcost_report::observe::Scraped;
 
 use super::answer::{Answer, Page};
 use super::connection::{Connection, Wish};

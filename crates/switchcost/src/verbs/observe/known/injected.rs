@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use injection::Injection;
-use observation::{Cost, KnownBy, KnownPoint, KnownReload};
-use record::HostManifest;
+use switchcost_injection::Injection;
+use switchcost_observation::{Cost, KnownBy, KnownPoint, KnownReload};
+use switchcost_record::HostManifest;
 
 use super::programs::{Program, Programs};
 use crate::build_ids;
@@ -27,12 +27,13 @@ pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownRelo
 /// None where it was not found what cold caches cost.
 fn injected(record: &Injection, path: &Path, program: Program) -> Option<KnownReload> {
     let ran_ns = record.header.plan.period_ns;
-    let point = |found: &analysis::injection::FootprintFinding| {
+    let point = |found: &switchcost_analysis::injection::FootprintFinding| {
         let reload = found.reload_ns.as_ref()?.as_ref().ok()?;
         let cost = Cost { ns: reload.estimate.max(0.0), low_ns: reload.low, high_ns: reload.high };
         Some(KnownPoint { away_bytes: found.footprint_bytes, ran_ns, cost })
     };
-    let points: Vec<KnownPoint> = analysis::injection::analyse(record).footprints.iter().filter_map(point).collect();
+    let points: Vec<KnownPoint> =
+        switchcost_analysis::injection::analyse(record).footprints.iter().filter_map(point).collect();
     let file = path.file_name()?.to_string_lossy().into_owned();
     let Program { name, processes } = program;
     (!points.is_empty()).then_some(KnownReload {

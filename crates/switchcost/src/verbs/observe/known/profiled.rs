@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ::profile::{Prices, Profile, read_prices, read_profile};
-use analysis::model::{most_lines, points};
-use observation::{KnownBy, KnownReload, Subject};
-use record::HostManifest;
+use switchcost_analysis::model::{most_lines, points};
+use switchcost_observation::{KnownBy, KnownReload, Subject};
+use switchcost_profile::{Prices, Profile, read_prices, read_profile};
+use switchcost_record::HostManifest;
 
 use super::programs::{Program, Programs};
 use crate::build_ids;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
-use observation::Observation;
+use switchcost_observation::Observation;
 
 use crate::build_ids;
 

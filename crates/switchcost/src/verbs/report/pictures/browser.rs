@@ -2,8 +2,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use browser::{Browser, NAMES};
-use host::temporary::TemporaryFolder;
+use switchcost_browser::{Browser, NAMES};
+use switchcost_host::temporary::TemporaryFolder;
 
 use crate::exit::Failure;
 

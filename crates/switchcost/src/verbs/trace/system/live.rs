@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capture::{CaptureError, Command, GuestSummary, PlacedFolder, Summary, System};
-use trace::{Chunk, TraceHeader};
+use switchcost_capture::{CaptureError, Command, GuestSummary, PlacedFolder, Summary, System};
+use switchcost_trace::{Chunk, TraceHeader};
 
 use super::header;
 use super::trials::one;
@@ -57,7 +57,7 @@ impl Live for LiveGuest {
             captured.show(chunk);
             sink(chunk)
         };
-        let summary = capture::run_system(&self.commands, &self.system, interrupt.flag(), sink)
+        let summary = switchcost_capture::run_system(&self.commands, &self.system, interrupt.flag(), sink)
             .map_err(|failure| of_capture(failure, |sink| sink))?;
         let GuestSummary { ending, switches, instructions, statuses, symbols, warnings, .. } = summary;
         let summary = Summary {

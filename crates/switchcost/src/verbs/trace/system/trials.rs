@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use capture::{GuestError, Kernel, Package, Parts, System};
-use units::Nanos;
+use switchcost_capture::{GuestError, Kernel, Package, Parts, System};
+use switchcost_units::Nanos;
 
 use crate::cli::system::{GuestArguments, Halvings};
 use crate::cli::trace::TraceArguments;
@@ -125,7 +125,7 @@ fn words_name(words: &str) -> String {
 /// A file that is there is an image; any other word names a package.
 fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> {
     let Some(named) = named else {
-        return capture::find_kernel(&[parts.folder.join("kernel/boot")]);
+        return switchcost_capture::find_kernel(&[parts.folder.join("kernel/boot")]);
     };
     let image = PathBuf::from(named);
     if image.is_file() {
@@ -134,7 +134,7 @@ fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> 
     let name = named.to_string_lossy().into_owned();
     let folder =
         kernels_folder().map_err(|error| GuestError::Package { name: name.clone(), why: error.to_string() })?;
-    capture::fetch(&Package { name }, &folder)
+    switchcost_capture::fetch(&Package { name }, &folder)
 }
 
 /// Kernels that were downloaded, for the next time; if they cannot be kept, a folder in which no one else has put one.
