@@ -42,7 +42,7 @@ fn rings_shared_arrays_chases_and_every_access_are_measured() {
     ];
     for (index, set) in sets.iter().enumerate() {
         let record = place.path(&format!("{index}.jsonl"));
-        let usual = ["measure", "--max-repetitions", "2", "--no-counters", "--format", "json", "--record"];
+        let usual = ["measure", "--max-repetitions", "5", "--no-counters", "--format", "json", "--record"];
         let ran = place.run(&[&usual[..], &[record.to_str().expect("a plain path")], set].concat());
         let json = ran.json();
         for result in json["results"].as_array().expect("results") {
