@@ -74,8 +74,8 @@ pub struct PeriodFinding {
     pub per_second: f64,
     /// For each footprint of the plan, in its order.
     pub footprints: Vec<FootprintFinding>,
-    /// What cold caches cost more than at the first period, with the footprint that is told first; where that is nothing, what a preemption
-    /// does. None of the first.
+    /// What cold caches cost more than at the first period, with the footprint that is reported first; where that is nothing, what a
+    /// preemption does. None of the first.
     pub more_than_first_ns: Option<Result<Estimate, String>>,
 }
 

@@ -73,7 +73,7 @@ fn address(place: &Place, running: &Running<'_>) -> Option<SocketAddr> {
         let said = fs::read_to_string(place.path("stderr")).unwrap_or_default();
         let found =
             said.split(|letter: char| letter.is_whitespace() || letter == '/').find_map(|word| word.parse().ok());
-        if found.is_some() && said.contains("observing everybody") {
+        if found.is_some() && said.contains("observing all tasks") {
             return found;
         }
         thread::sleep(Duration::from_millis(10));

@@ -33,10 +33,10 @@ impl fmt::Display for Notice {
         match self {
             Notice::CommandFailed { words, status } => write!(f, "'{}' ended with {}", words.join(" "), ending(*status)),
             Notice::GoesOn { words, processes, is_observed } => goes_on(f, words, processes, *is_observed),
-            Notice::NoRequests(why) => write!(f, "{why}; what switching costs for each request is not told"),
+            Notice::NoRequests(why) => write!(f, "{why}; what switching costs for each request is not known"),
             Notice::NoSchedulerTime => f.write_str(
                 "found no BPF with the tracepoints sched_entry_tp and sched_exit_tp, which Linux has from 6.15 on; how long the \
-                 scheduler takes is not told",
+                 scheduler takes is not known",
             ),
         }
     }

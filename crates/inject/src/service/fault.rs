@@ -16,9 +16,9 @@ pub enum ServiceFault {
         "found no CPU time of threads in /proc/PID/schedstat, need it; it is there with CONFIG_SCHED_INFO, as distributions build it"
     )]
     NoAccount,
-    /// It belongs to somebody else.
+    /// It belongs to another user.
     #[error(
-        "found that process {process} ({}) belongs to somebody else, need one of your own, or the right to place it; run it as root", printable(.name)
+        "found that process {process} ({}) belongs to another user, need one of your own, or the right to place it; run it as root", printable(.name)
     )]
     NotOurs {
         /// Its number.
@@ -31,7 +31,7 @@ pub enum ServiceFault {
         "found a thread that cannot be placed on a CPU ({0}), need one that can; kernel threads of a CPU stay where they are"
     )]
     NotPlaced(io::Error),
-    /// Nobody can take its CPU.
+    /// No task can take its CPU.
     #[error(
         "found thread {0} with the highest real-time priority, or with deadlines, need one whose CPU can be taken; give it a priority below \
          98: chrt -r -p 50 {0}"

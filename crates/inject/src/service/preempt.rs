@@ -52,7 +52,9 @@ fn perform(order: &ServiceOrder, say: &mut dyn FnMut(Group) -> io::Result<()>) -
     (0..2)
         .for_each(|_| spot.took = order.footprints.iter().map(|size| Took::of(spot.preemptor.touch(*size))).collect());
     all(&mut spot, order, &mut |group| {
-        say(group).map_err(|error| ServiceFault::Refused(format!("found nobody who listens ({error}), need one")))
+        say(group).map_err(|error| {
+            ServiceFault::Refused(format!("found that the results are no longer read ({error}), need a reader"))
+        })
     })
 }
 

@@ -63,7 +63,7 @@ impl Counter {
             Counter::Calls(counter) => counter.read().map_err(|error| ServiceFault::Refused(gone(&error))),
             Counter::Command { ask, told, command } => {
                 let _ = ask.send(());
-                let told = told.recv().unwrap_or_else(|_| Err("nobody who runs it".to_owned()));
+                let told = told.recv().unwrap_or_else(|_| Err("no thread that runs it".to_owned()));
                 told.map_err(|found| ServiceFault::Command { command: command.clone(), found })
             }
         }

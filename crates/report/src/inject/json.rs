@@ -29,11 +29,11 @@ pub(crate) struct View<'a> {
     is_complete: bool,
     /// CPU time of a copy that is not preempted, in nanoseconds.
     cpu_ns: Option<f64>,
-    /// The mean clock of the core, at which costs are told.
+    /// The mean clock of the core, at which costs are reported.
     core_hertz: Option<f64>,
     /// A second of the program's own time; of a service, of wall time.
     preemptions_per_second: f64,
-    /// The footprint that is told first.
+    /// The footprint that is reported first.
     headline_footprint_bytes: Option<Bytes>,
     /// The rate of `share_at_usual_rate`.
     usual_rate_per_second: f64,
@@ -104,8 +104,8 @@ struct PeriodView<'a> {
     preemptions_per_second: f64,
     /// One for each footprint.
     footprints: Vec<FootprintView<'a>>,
-    /// What cold caches cost more than at the first period, with the footprint that is told first; where that is nothing, what a preemption
-    /// does; null of the first.
+    /// What cold caches cost more than at the first period, with the footprint that is reported first; where that is nothing, what a
+    /// preemption does; null of the first.
     more_than_first_ns: Option<&'a Estimate>,
 }
 

@@ -9,7 +9,7 @@ use crate::plain::plain;
 use crate::quantity::time;
 use crate::simulate::amount::share;
 
-/// A preemption that finds somebody else on the CPU is told.
+/// A preemption that finds another task on the CPU is reported.
 const NEARLY_ALL: f64 = 0.99;
 
 /// What to know of the numbers.
@@ -46,7 +46,7 @@ fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
 fn what_ran(record: &Injection, findings: &Findings) -> String {
     let cpu = findings.cpu_ns.map_or(String::new(), |cpu| format!(", each {} of CPU time", time(cpu)));
     let clock = findings.core_hertz.map_or(String::new(), |hertz| {
-        format!(", in core cycles told at {:.2} GHz, the mean of all runs", hertz / 1e9)
+        format!(", in core cycles, converted at {:.2} GHz, the mean of all runs", hertz / 1e9)
     });
     format!(
         "Twins of {}{cpu}, on CPU {} in turns of {}{clock}. {}",
@@ -99,7 +99,7 @@ fn others(record: &Injection) -> Option<String> {
 fn unfinished(record: &Injection) -> Option<String> {
     match &record.end {
         Some(end) if end.has_service_ended => Some("The service ended before the time was used up.".to_owned()),
-        None => Some("The record has no end: whoever wrote it was killed. What is in it is whole.".to_owned()),
+        None => Some("The record has no end: the program that wrote it was killed. What is in it is whole.".to_owned()),
         Some(end) if end.is_interrupted => Some("It was stopped before its time was used up.".to_owned()),
         Some(_) => None,
     }

@@ -155,8 +155,8 @@ fn often(observation: &Observation, findings: &Findings) -> String {
     };
     let why = match observation.source {
         Source::Bpf => "",
-        Source::BpfCounts => "; by whom is not known",
-        Source::Perf | Source::Proc => "; why and by whom is not known",
+        Source::BpfCounts => "; by which tasks is not known",
+        Source::Perf | Source::Proc => "; why, and by which tasks, is not known",
     };
     format!("There {of}: {involuntary} involuntary{by}{why}.")
 }

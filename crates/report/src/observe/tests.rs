@@ -213,7 +213,7 @@ fn what_was_not_counted_is_reported_with_its_reason() {
     let reason = "found no right to load BPF programs".to_owned();
     let proc = Observation { source: Source::Proc, not_counted_by: vec![reason.clone()], ..small() };
     let text = screen(&proc).replace('\n', " ").replace("    ", "");
-    assert!(text.contains(&reason) && text.contains("why and by whom is not known"), "{text}");
+    assert!(text.contains(&reason) && text.contains("why, and by which tasks, is not known"), "{text}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) footprint: Vec<Footprint>,
 
-    /// How long the program runs until it is preempted; of several the first is told first, and how the others differ
+    /// How long the program runs until it is preempted; of several the first is reported first, then how the others differ
     /// [default: 250us; of a service 500us]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_period, help_heading = "How to preempt")]
     pub(crate) period: Vec<Nanos>,

@@ -139,7 +139,7 @@ fn named(arguments: &ObserveArguments, whom: &Whom) -> String {
             several => format!("{} processes of {}", several.len(), arguments.comm.join(", ")),
         },
         Whom::Group(_) => format!("control group {}", arguments.cgroup.as_deref().unwrap_or_default()),
-        Whom::Everybody => "everybody".to_owned(),
+        Whom::Everybody => "all tasks".to_owned(),
     }
 }
 
