@@ -2,7 +2,7 @@
 //! cost.
 //!
 //! One run is one value: what the preempted twin used more than the other, in core cycles, over its preemptions. Core cycles are CPU
-//! time over the time that a chain of multiplications took meanwhile. What is told in nanoseconds is at the mean clock of all runs.
+//! time over the time that a chain of multiplications took meanwhile. What is reported in nanoseconds is at the mean clock of all runs.
 
 mod power;
 mod service;
@@ -45,7 +45,7 @@ pub struct Findings {
     /// What it costs to be moved to another CPU, or back, with nothing touched; its part of cold caches is what that costs more than to be
     /// preempted and stay.
     pub moved: Option<(CpuId, FootprintFinding)>,
-    /// The footprint to be told first: the largest that fits into the second level, else the largest of all.
+    /// The footprint to be reported first: the largest that fits into the second level, else the largest of all.
     pub headline: usize,
     /// Preemptions a second of CPU time of the program, at the first period.
     pub per_second: f64,
@@ -54,7 +54,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// The one that is told first.
+    /// The one that is reported first.
     pub fn first(&self) -> Option<&FootprintFinding> {
         self.footprints.get(self.headline)
     }
@@ -80,7 +80,7 @@ pub struct PeriodFinding {
 }
 
 impl PeriodFinding {
-    /// With the footprint that is told first.
+    /// With the footprint that is reported first.
     pub fn headline<'a>(&'a self, findings: &Findings) -> Option<&'a FootprintFinding> {
         self.footprints.get(findings.headline)
     }
@@ -249,7 +249,7 @@ fn by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64>
     all
 }
 
-/// Which of these is told first: the largest that fits into the second level, else the largest of all.
+/// Which of these is reported first: the largest that fits into the second level, else the largest of all.
 pub fn headline(footprints: &[Bytes], caches: &[Cache]) -> usize {
     let second = caches.iter().find(|cache| cache.level == 2).map(|cache| cache.size_bytes);
     let fits = |size: &Bytes| second.is_none_or(|second| *size <= second);

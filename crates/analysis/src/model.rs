@@ -24,7 +24,7 @@ pub struct Reload {
     /// Bringing the program's own lines back, in nanoseconds, if all loads from anywhere overlap with others; with the lower ends of the
     /// intervals of prices.
     pub low_ns: f64,
-    /// The same as the profile tells them apart.
+    /// The same as the profile distinguishes them.
     pub likely_ns: f64,
     /// The same if each of them waits for the one before; with the upper ends.
     pub high_ns: f64,
@@ -42,7 +42,7 @@ impl Reload {
 
 /// What cold caches cost a program where others touched so much, and it then runs for so many instructions.
 pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64) -> Reload {
-    // What cannot be told apart from nothing is nothing; of arrays that drive themselves out there is no more to see.
+    // What is not distinguishable from 0 is 0; of arrays that drive themselves out there is no more to see.
     let tables = [
         Table::of(prices, |price| price.low_ns.max(0.0)),
         Table::of(prices, |price| if price.low_ns > 0.0 { price.ns } else { 0.0 }),
@@ -72,7 +72,7 @@ fn typical(age: Bytes) -> f64 {
     age.0 as f64 * 0.75
 }
 
-/// Of loads that come alone half are waited for: which they are depends on values, that nobody told.
+/// Of loads that come alone half are waited for: which they are depends on values, which are not known.
 fn likely(kind: Kind) -> Vec<Kind> {
     if kind == Kind::Dependent { vec![Kind::Gathered, Kind::Dependent] } else { vec![kind] }
 }

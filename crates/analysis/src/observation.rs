@@ -88,12 +88,12 @@ pub struct Findings {
     pub prices: Option<Prices>,
     /// What is most likely to help, in this order.
     pub advice: Vec<Advice>,
-    /// What would change the answer most if it were known better; none where no cost is told.
+    /// What would change the answer most if it were known better; none where no cost is known.
     pub widest: Option<Widest>,
     /// Upper end of the cost as a share of the CPU time if tasks touch no more than a tenth of their memory between two switches; none
     /// where their pages were looked at, and where that makes no difference worth a look.
     pub with_a_tenth: Option<f64>,
-    /// How long the scheduler took at switches of the observed; none where it was not asked for or is not told.
+    /// How long the scheduler took at switches of the observed; none where it was not asked for or is not known.
     pub in_scheduler: Option<Latency>,
     /// The mean of it.
     pub in_scheduler_ns: Option<f64>,
@@ -128,7 +128,7 @@ pub struct CauseFinding {
 pub enum Widest {
     /// How much of the caches the tasks really use, which was not looked at.
     Footprint,
-    /// What reloading costs at most, which the measurement of the machine's costs does not tell.
+    /// What reloading costs at most, which the measurement of the machine's costs does not contain.
     Bound,
     /// What a reload costs: caches may keep everything or nothing.
     Reload,
@@ -174,7 +174,7 @@ pub fn analyse(observation: &Observation) -> Findings {
     }
 }
 
-/// The tasks whose cost is asked for: the kernel's own threads work for everybody.
+/// The tasks whose cost is asked for: the kernel's own threads work for all.
 fn observed(observation: &Observation) -> impl Iterator<Item = &Tasks> {
     observation.tasks.iter().filter(|tasks| !tasks.is_kernel)
 }
@@ -219,7 +219,7 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
     for cause in &mut causes {
         let count = cause.switches.max(1) as f64;
         cause.share = cause.switches as f64 / all.max(1) as f64;
-        // Who ended does not come back, nor has whoever was off for no time at all yet.
+        // Who ended does not come back, nor has one that was off for no time at all yet.
         cause.off_ns = cause.off_ns.filter(|sum| *sum > 0.0 && has_times).map(|sum| sum / count);
         let has_come = cause.off_ns.is_some() || !has_times;
         cause.wait_ns = cause.wait_ns.filter(|_| cause.why != Why::Ended && has_come).map(|sum| sum / count);

@@ -29,7 +29,7 @@ const LEAST_AWAKE: f64 = 0.5;
 /// Why it may have had nothing to do.
 const OF_PIPES: &str = ". Its standard input is a pipe, which can be read but once: both copies find it empty; put it in a file, and give that: < FILE";
 
-/// So much of what a program says is told.
+/// So much of what a program says is reported.
 const LONGEST_WORDS: u64 = 4096;
 
 /// Why a command cannot be measured. Reads well behind "failed to inject: ".

@@ -11,7 +11,7 @@ use switchcost_host::timer::Alarm;
 use switchcost_units::{Bytes, Nanos, Ticks};
 use switchcost_workload::Pages;
 
-/// Whoever runs so long without giving the CPU away is out of hand; the largest footprint takes some milliseconds.
+/// A task that runs so long without giving the CPU away is out of hand; the largest footprint takes some milliseconds.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);
 
 /// Words of a cache line.
@@ -38,7 +38,7 @@ impl Preemptor {
         limit_real_time(LONGEST_REAL_TIME_RUN)
     }
 
-    /// Gives the CPU away for so long; tells for how long it was away.
+    /// Gives the CPU away for so long; returns how long it was away.
     pub(crate) fn give_cpu(&self, time: Nanos) -> io::Result<Ticks> {
         let before = self.clock.now();
         self.alarm.wait(time)?;

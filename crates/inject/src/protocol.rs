@@ -68,7 +68,7 @@ pub struct Place {
     pub errors: Option<PathBuf>,
     /// Its control group; signals stop it without.
     pub group: Option<PathBuf>,
-    /// A folder for the changes to its own working directory; that is everybody's without.
+    /// A folder for the changes to its own working directory; without, it is shared.
     pub layer: Option<PathBuf>,
 }
 
@@ -77,7 +77,7 @@ pub struct Place {
 pub struct Outcome {
     /// What it used.
     pub run: TwinRun,
-    /// How it ended, as wait(2) tells it.
+    /// How it ended, as wait(2) reports it.
     pub status: i32,
 }
 

@@ -42,7 +42,7 @@ pub struct Progress {
     pub elapsed: Nanos,
 }
 
-/// When it ends, and who is told of runs, or of groups of phases. The caller's side of [`inject`] and
+/// When it ends, and what gets the runs, or groups of phases. The caller's side of [`inject`] and
 /// [`follow`](crate::service::follow).
 pub trait Stop<T = Run> {
     /// Whether to stop at once.
@@ -121,7 +121,7 @@ fn outcomes(answer: Answer, limit: Nanos) -> Result<[Outcome; 2], Fault> {
     }
 }
 
-/// Runs the plan of `header`, and hands every line to `sink` as soon as there is one. Tells whether it was stopped.
+/// Runs the plan of `header`, and hands every line to `sink` as soon as there is one. Returns whether it was stopped.
 ///
 /// # Errors
 /// The sink's, and where the command turns out not to be the same each time.

@@ -26,7 +26,7 @@ pub(crate) const PATIENCE: Nanos = Nanos::seconds(5);
 /// Serves one run, or preempts a service: reads what is asked for, does it, answers.
 ///
 /// # Errors
-/// Where nobody takes the answer, or the order is none.
+/// Where the answer is not taken, or the order is none.
 pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;

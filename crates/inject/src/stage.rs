@@ -62,7 +62,7 @@ fn start(order: &Order, place: &Place) -> io::Result<Twin> {
     Twin::start(command, place.group.as_deref(), place.layer.as_deref())
 }
 
-/// Opened anew for each: whoever shares an open file shares the place in it.
+/// Opened anew for each: processes that share an open file share the place in it.
 fn input(order: &Order) -> io::Result<Stdio> {
     let Some((path, from)) = &order.input else { return Ok(Stdio::null()) };
     let mut file = File::open(path)?;
@@ -84,7 +84,7 @@ struct OnCpu {
     latest: Nanos,
     preempts_nobody: bool,
     twins: [Twin; 2],
-    /// Whether one of them went and left somebody who goes on.
+    /// Whether one of them went and left a process that goes on.
     has_left_some: bool,
     /// Whether one of them has processes that are not stopped with it.
     is_group_left: bool,

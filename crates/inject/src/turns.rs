@@ -10,7 +10,7 @@ pub(crate) trait Stage {
     /// Lets a twin run as soon as the CPU is free.
     fn let_run(&mut self, twin: usize) -> io::Result<()>;
 
-    /// Gives the CPU away for so long; tells for how long it was away.
+    /// Gives the CPU away for so long; returns how long it was away.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
     /// Whether a twin has ended.

@@ -382,7 +382,7 @@ mod tests {
         }
     }
 
-    /// Whoever knows the first version alone would take all runs for those of one period.
+    /// A reader that knows the first version alone would take all runs for those of one period.
     #[test]
     fn several_periods_and_moves_are_of_the_second_version() {
         use crate::Timing;

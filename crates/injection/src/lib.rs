@@ -108,7 +108,7 @@ pub struct Way {
 }
 
 impl Plan {
-    /// The period that is told first, then the others.
+    /// The period that is reported first, then the others.
     pub fn timings(&self) -> Vec<Timing> {
         let first = Timing { period_ns: self.period_ns, turn_ns: self.turn_ns };
         std::iter::once(first).chain(self.further.iter().copied()).collect()
@@ -177,7 +177,7 @@ impl Run {
 /// One copy of the program from its start to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TwinRun {
-    /// CPU time of it and all its children, told by the kernel at its end.
+    /// CPU time of it and all its children, as the kernel reports at its end.
     pub cpu_ns: Nanos,
     /// What a chain of multiplications took in its turns, as a harmonic mean over time.
     pub chain_ps: u64,
@@ -185,7 +185,7 @@ pub struct TwinRun {
     pub turns: u64,
     /// How long all of its turns were.
     pub turns_ns: Nanos,
-    /// How often it was preempted within a turn; where nobody is preempted how often it would have been.
+    /// How often it was preempted within a turn; in a control run how often it would have been.
     pub preemptions: u64,
     /// How long the preemptor had the CPU then.
     pub away_ns: Nanos,
@@ -198,7 +198,7 @@ pub struct TwinRun {
 /// The last line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Whether it was told to stop before its time was used up.
+    /// Whether it was asked to stop before its time was used up.
     pub is_interrupted: bool,
     /// How long all of it took.
     pub elapsed_ns: Nanos,
@@ -210,7 +210,7 @@ pub struct End {
     pub others: Vec<Other>,
 }
 
-/// Somebody else on the CPU.
+/// Another task on the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Other {
     /// The process.

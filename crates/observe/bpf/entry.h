@@ -60,7 +60,7 @@ static __always_inline bool is_yield(__u32 entry)
 #define FUTEX_FLAGS (128 | 256)
 #define FUTEX_WAITERS 0x80000000
 
-// What a wait in futex is for, as its arguments tell. The word of a lock that is taken and waited for holds 2 (glibc, Rust, Go, GLib) or
+// What a wait in futex is for, by its arguments. The word of a lock that is taken and waited for holds 2 (glibc, Rust, Go, GLib) or
 // has the highest bit set (musl, and what the kernel itself defines for such words); all bits are set in one by which a thread parks.
 static __always_inline __u32 futex_waits_for(struct task_struct *task)
 {

@@ -18,7 +18,7 @@
 
 // Why a task left its CPU. The kernel's own counters decide between voluntary and not.
 enum reason {
-    // It sleeps until somebody wakes it.
+    // It sleeps until it is woken.
     REASON_BLOCKED = 1, // it waits for something
     REASON_STOPPED,     // by a signal
     REASON_TRACED,      // for its debugger

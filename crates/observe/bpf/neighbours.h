@@ -28,7 +28,7 @@ static __always_inline void name_it(struct neighbour *n, struct other other)
     bpf_probe_read_kernel_str(n->name, sizeof(n->name), other.run ? other.run->name : other.task->group_leader->comm);
 }
 
-// Where nothing has room any more, the lightest of the task's own neighbours makes it: so who is there most is told, and what is lost
+// Where nothing has room any more, the lightest of the task's own neighbours makes it: so the most frequent are known, and what is lost
 // is little. A wake-up that another CPU counts meanwhile may be the new one's.
 static __always_inline struct neighbour *instead_of_the_lightest(struct task *t, struct other other, struct control *c)
 {

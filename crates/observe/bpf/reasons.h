@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Why a task leaves its CPU: the kernel's own counters and states tell.
+// Why a task leaves its CPU: by the kernel's own counters and states.
 
 #pragma once
 
@@ -49,7 +49,7 @@ static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct
 // CFS, before Linux 6.6, let a task run for so long at least (sched_min_granularity_ns on one CPU).
 #define LEAST_SLICE_NS 750000
 
-// Whether its time slice was over, of a task that makes way for one that has been waiting since before. If not, somebody was woken, and
+// Whether its time slice was over, of a task that makes way for one that has been waiting since before. If not, a task was woken, and
 // it was that one's turn. A slice goes on after a preemption.
 static __always_inline bool is_slice_over(struct task_struct *task, struct task *t)
 {
@@ -69,7 +69,7 @@ static __always_inline enum reason reason_of(struct task *t, struct task_struct 
         return sleeps_for(prev, state);
     if (is_yield(entry))
         return REASON_YIELDED;
-    // Nothing else takes a CPU from a task for nobody.
+    // Nothing else takes a CPU from a task for the idle task.
     if (is_throttled(prev) || !next->pid)
         return REASON_THROTTLED;
     if (was_woken_meanwhile(prev, next, comer))

@@ -63,7 +63,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
             enum reason reason = leaves(t, prev, next, comer, on, cpu, now, c);
             if (reason == REASON_ENDED) {
                 give_back(place, t, prev);
-                // Who runs after it is nobody's neighbour, and its place may be another's soon.
+                // What runs after it is no neighbour, and its place may be another's soon.
                 on->last_place = 0;
             }
         }

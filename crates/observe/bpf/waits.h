@@ -62,7 +62,7 @@ static __always_inline void behind(struct most *most, __u64 process, __u64 ns, _
 }
 
 // Shares a wait out among those that ran meanwhile on the CPU that the task got after it, whose last runs end where the task's own,
-// which is not over yet, began. Nobody ran in what is between two runs.
+// which is not over yet, began. Between two runs the CPU was idle.
 __noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct control *c)
 {
     if (!t || !on || !c)

@@ -43,7 +43,7 @@ pub(crate) struct ByBpf {
 }
 
 impl ByBpf {
-    /// Begins to count. Nobody is observed yet.
+    /// Begins to count. Nothing is observed yet.
     pub(crate) fn start(host: &HostManifest, options: Options) -> Result<ByBpf, NoBpf> {
         let mut kernel = Kernel::load(options)?;
         let tables = Tables::map(&mut kernel).map_err(|error| NoBpf::no_tables(&error))?;

@@ -1,4 +1,4 @@
-//! Observing with the kernel's records of switches: when each was, and whether the task could have run on; not why, and not by whom.
+//! Observing with the kernel's records of switches: when each was, and whether the task could have run on; not why, and not by which task.
 //! Threads that run already are of this user, or this process may trace them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -46,7 +46,7 @@ pub(crate) struct ByPerf {
 }
 
 impl ByPerf {
-    /// Begins to record. Nobody is observed yet.
+    /// Begins to record. Nothing is observed yet.
     pub(crate) fn start(host: &HostManifest, may_mark: bool) -> Result<ByPerf, Unavailable> {
         Ok(ByPerf {
             records: SwitchRecords::of_own_children(&host.cpus_online)?,
@@ -189,7 +189,7 @@ impl ByPerf {
                 if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
                     self.kernels.renumber(task.pid, record.thread);
                     task.pid = record.thread;
-                    // Whose number it was has ended, though somebody of that number is alive.
+                    // Whose number it was has ended, though another task of that number is alive.
                     if let Some(first) = self.tasks.insert(record.thread, task) {
                         self.count_ended(first);
                     }

@@ -1,5 +1,5 @@
 //! Observing with the kernel's own counters in /proc: how many switches, and how long tasks ran and waited; not why, and not by
-//! whom. A task that ends between two looks is counted up to the last look.
+//! which task. A task that ends between two looks is counted up to the last look.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -71,7 +71,7 @@ impl Command {
 
     /// How it ended, once.
     pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
-        // Waiting fails for nobody's child alone.
+        // Waiting fails only for what is no child of ours.
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         (self.child, self.restorer) = (None, None);
         Some(status)

@@ -18,7 +18,7 @@ pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swit
 struct Hook {
     function: &'static str,
     tracepoint: &'static str,
-    /// Whether nothing can be told without it.
+    /// Whether nothing can be counted without it.
     is_needed: bool,
     /// Whether it is of use: what is not costs a call at each event.
     is_wanted: fn(Options) -> bool,
@@ -36,7 +36,7 @@ const fn wanted(function: &'static str, tracepoint: &'static str, is_wanted: fn(
 const HOOKS: [Hook; 7] = [
     needed("on_fork", "sched_process_fork"),
     needed("on_rename", "task_rename"),
-    // Of some processors only: elsewhere a page fault is told as an interrupt.
+    // Of some processors only: elsewhere a page fault counts as an interrupt.
     wanted("on_fault", "page_fault_user", |_| true),
     wanted("on_waking", "sched_waking", |options| options.wants_wakers || options.wants_events),
     needed("on_switch", "sched_switch"),
@@ -71,7 +71,7 @@ pub enum NoBpf {
          (sudo setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
     )]
     NotAllowed,
-    /// This process is in a PID namespace of its own, and knows nobody by the number that the kernel's programs see.
+    /// This process is in a PID namespace of its own, and knows no task by the number that the kernel's programs see.
     #[error(
         "found a PID namespace of its own, need the machine's, by which the kernel's programs number processes; run it outside of \
          the container, or the container with --pid=host"
@@ -151,7 +151,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether it tells how long the scheduler takes.
+    /// Whether it shows how long the scheduler takes.
     pub(crate) fn has_scheduler_time(&self) -> bool {
         self.ebpf.program(SCHEDULER_EXIT).is_some_and(|program| program.fd().is_ok())
     }
@@ -226,7 +226,7 @@ pub(crate) fn refused(what: &str, error: &EbpfError) -> NoBpf {
 fn of(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
     let system = std::iter::successors(Some(error), |error| error.source())
         .find_map(|error| error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error));
-    // A program that the verifier finds fault with is answered with EACCES, whoever loads it.
+    // A program that the verifier finds fault with is answered with EACCES, for root, too.
     if system == Some(rustix::io::Errno::PERM.raw_os_error()) {
         return NoBpf::NotAllowed;
     }

@@ -1,5 +1,5 @@
 //! What the kernel itself counts of tasks whose records are read: a task that gains rights at an exec, or runs on a CPU that came
-//! online later, has no records any more, and nobody says so.
+//! online later, has no records any more, which nothing reports.
 
 use std::collections::HashMap;
 use std::fs;

@@ -44,7 +44,7 @@ pub(crate) const CAUSES: usize = 20;
 pub(crate) const NEIGHBOURS: usize = 5;
 /// Buckets of a histogram.
 pub(crate) const BUCKETS: usize = 56;
-/// CPUs told apart.
+/// CPUs that are counted each by itself.
 pub(crate) const CPUS: usize = 1024;
 /// The last runs that are remembered of each CPU.
 pub(crate) const RUNS: usize = 16;

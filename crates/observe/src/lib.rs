@@ -1,11 +1,11 @@
-//! Internal to switchcost: observes live tasks: how often they are switched, why, by whom, and how long they are off their CPUs.
+//! Internal to switchcost: observes live tasks: how often they are switched, why, by which tasks, and how long they are off their CPUs.
 //!
 //! What comes in: who is to be observed, and for how long. What goes out: an [`switchcost_observation::Observation`]; what a switch costs
-//! nobody here knows. The program in `bpf/` counts inside the kernel; this crate loads it, says whom it observes, takes the sums
+//! is not known here. The program in `bpf/` counts inside the kernel; this crate loads it, says what it observes, takes the sums
 //! of tasks that end before their places are needed again, and reads the rest. No statistics, no printing.
 //!
 //! ```text
-//!  observe (the loop) <──> Listener: whoever looks meanwhile
+//!  observe (the loop) <──> Listener: what looks meanwhile
 //!     │  Whom, Quotas, Moments, Requests
 //!     v
 //!  Backend: Observer ──> ByBpf ──(targets)──> the kernel's tracepoints: bpf/

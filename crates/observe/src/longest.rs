@@ -6,7 +6,7 @@ use switchcost_units::Nanos;
 use crate::layout::{Wait, process};
 use crate::sums::until_zero;
 
-/// So many are told.
+/// So many are reported.
 const LONGEST: usize = 3;
 
 /// The longest first.

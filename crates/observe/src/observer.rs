@@ -18,7 +18,7 @@ use crate::kernel::NoBpf;
 /// What is counted besides switches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Who woke whom: it makes a switch dearer by a third more.
+    /// Which task woke which: it makes a switch dearer by a third more.
     pub wants_wakers: bool,
     /// Each switch and wake-up of the observed, one by one: see [`Backend::take_events`].
     pub wants_events: bool,
@@ -51,7 +51,7 @@ pub struct Counted {
     pub waits: Vec<Waits>,
     /// The longest of their waits for a CPU; when each began is by CLOCK_MONOTONIC.
     pub longest_waits: Vec<LongWait>,
-    /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not tell.
+    /// How long the scheduler took at switches of the observed; none where that was not asked for, or the kernel does not show it.
     pub in_scheduler: Option<InScheduler>,
     /// What found no room.
     pub lost: Lost,
@@ -97,7 +97,7 @@ enum Way {
 }
 
 impl Observer {
-    /// Begins to count; nobody is observed yet. Where the kernel takes no programs of ours, its records of switches are read, and
+    /// Begins to count; nothing is observed yet. Where the kernel takes no programs of ours, its records of switches are read, and
     /// where it gives none, its counters.
     pub fn start(host: &HostManifest, options: Options) -> Observer {
         let by_bpf = if options.without_bpf { Err(NoBpf::NotAsked) } else { ByBpf::start(host, options) };
@@ -119,7 +119,7 @@ impl Observer {
         self.why_not.first().filter(|_| !matches!(self.way, Way::Bpf(_))).map(String::as_str)
     }
 
-    /// Counts by the kernel's counters, where nobody has been observed yet.
+    /// Counts by the kernel's counters, where nothing has been observed yet.
     fn count_by_proc(&mut self, why: String) -> &mut ByProc {
         self.why_not.push(why);
         self.way = Way::Proc(ByProc::default());

@@ -39,7 +39,7 @@ impl OwnCost {
             Some(_) => {}
             None if self.last.is_none_or(|last| last.elapsed() >= EACH) => {
                 self.last = Some(Instant::now());
-                // Where the kernel keeps no accounts for us, nothing is told.
+                // Where the kernel keeps no accounts for us, nothing is reported.
                 self.sample = enable_stats(Stats::RunTime).ok().map(|accounts| Sample {
                     _accounts: accounts,
                     began: Instant::now(),

@@ -1,4 +1,4 @@
-//! The loop of an observation: who is observed, for how long, and who is told meanwhile.
+//! The loop of an observation: who is observed, for how long, and what is informed meanwhile.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Task {
     pub whom: Whom,
     /// For how long; none until they have ended, or as is usual for those that do not.
     pub duration: Option<Nanos>,
-    /// Whether it goes on until somebody stops it.
+    /// Whether it goes on until it is stopped.
     pub is_endless: bool,
     /// Whether the time inside the scheduler is asked for.
     pub wants_scheduler_time: bool,
@@ -35,7 +35,7 @@ pub struct Task {
     pub requests: Requests,
 }
 
-/// Who is told while it is observed.
+/// What is informed while it observes.
 pub trait Listener {
     /// What may go wrong there.
     type Error: From<ObserveError>;
@@ -70,7 +70,7 @@ pub enum ObserveError {
     /// The kernel does not count.
     #[error("failed to observe: {0}")]
     Count(#[from] NoBpf),
-    /// Nobody is meant.
+    /// No task is meant.
     #[error("failed to observe: {0}")]
     Subject(#[from] SubjectError),
     /// The command has no words.
@@ -99,7 +99,7 @@ pub enum ObserveError {
 /// Observes. `empty` is an observation of this machine in which nothing was counted; the kernel's files are read below `root`.
 ///
 /// # Errors
-/// Where nobody can be observed, the command cannot be run, or what was counted cannot be read; and as the listener says.
+/// Where no task can be observed, the command cannot be run, or what was counted cannot be read; and as the listener says.
 pub fn observe<B: Backend, L: Listener>(
     mut backend: B,
     task: Task,
@@ -203,7 +203,7 @@ impl Began {
         self.with(window, backend.own_cpu_time(), counted, throttled, empty)
     }
 
-    /// When a wait began is told from the beginning of the window on.
+    /// When a wait began counts from the beginning of the window on.
     fn in_window(&self, wait: LongWait) -> LongWait {
         LongWait { since_ns: wait.since_ns.saturating_sub(self.at), ..wait }
     }

@@ -14,7 +14,7 @@ const CALL: u8 = 0x85;
 const MOVE: u8 = 0xbf;
 const ADD: u8 = 0x07;
 
-/// What a function needs of its own, and whom it calls.
+/// What a function needs of its own, and what it calls.
 #[derive(Default)]
 struct Function {
     depth: u32,

@@ -1,6 +1,6 @@
 //! Stacks of the observed at their switches, sampled: of every so many switches one, by a program of its own in the kernel.
 //!
-//! Addresses become places in files at once, while the processes live; the functions there are looked up by whoever knows symbols.
+//! Addresses become places in files at once, while the processes live; the functions there are looked up where symbols are known.
 
 mod layout;
 mod mappings;
@@ -40,7 +40,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Begins to sample so many switches a second, of nobody yet.
+    /// Begins to sample so many switches a second, of no task yet.
     pub(crate) fn start(per_second: u32) -> Result<Stacks, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
@@ -73,7 +73,7 @@ impl Stacks {
         }
     }
 
-    /// Samples everybody.
+    /// Samples all tasks.
     pub(crate) fn add_all(&mut self) {
         self.change(|control| control[1] = 1);
     }

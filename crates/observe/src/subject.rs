@@ -10,7 +10,7 @@ const CONTROL_GROUPS: [&str; 3] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "
 /// The threads of a control group: of version 2, and of version 1. Groups of single threads list no processes.
 const THREADS: [&str; 2] = ["cgroup.threads", "tasks"];
 
-/// Why nobody can be observed. Reads well behind "failed to observe: ".
+/// Why no task can be observed. Reads well behind "failed to observe: ".
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
     /// The folder is no control group.
@@ -68,7 +68,7 @@ pub(crate) fn process_of(root: &Root, thread: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
-/// Whether a process is there. One that has ended and that nobody has waited for yet is not.
+/// Whether a process is there. One that has ended and that was not waited for yet is not.
 pub(crate) fn is_there(root: &Root, process: u32) -> bool {
     let stat = root.read(&format!("/proc/{process}/stat")).unwrap_or_default();
     // Behind the name, which may hold anything, the last parenthesis.

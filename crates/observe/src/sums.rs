@@ -1,4 +1,4 @@
-//! Tasks, put together as far as they are told apart in the end.
+//! Tasks, put together as far as they are distinguished in the end.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use syscalls::Sysno;
 use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, reason, task_state};
 use crate::memory::Memory;
 
-/// Groups of tasks told apart; all others are one group more. Names are anybody's, and there may be any number of them.
+/// Groups of tasks that are distinguished; all others are one group more. Names are anybody's, and there may be any number of them.
 const GROUPS: usize = 8192;
 
 /// The name of all others.
 const OTHERS: &str = "(others)";
 
-/// What tells groups of tasks apart.
+/// What distinguishes groups of tasks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) process: Option<u32>,
@@ -85,7 +85,7 @@ impl Sums {
         }
     }
 
-    /// Those of more processes than are told apart are together, as of a process of no number.
+    /// Those of more processes than are distinguished are together, as of a process of no number.
     fn waits_of(&mut self, process: u32) -> &mut Waits {
         let has_room = self.waits.len() < GROUPS || self.waits.contains_key(&process);
         let process = if has_room { process } else { process::NONE };
@@ -189,7 +189,7 @@ impl Sums {
     }
 }
 
-/// Adds a cause; how many switches it has that cannot be told, for their reason is not known.
+/// Adds a cause; how many switches it has that are not reported, for their reason is not known.
 fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
     let Some(why) = why(cause.reason) else { return cause.switches };
     let entry = entry(cause.entry);
@@ -314,7 +314,7 @@ mod tests {
         let heavy = pairs.iter().find(|pair| pair.other == Some(7)).expect("it was there most");
         assert_eq!(heavy.runs, 2 + 10 * u64::from(all));
         let told: u64 = pairs.iter().map(|pair| pair.runs).sum();
-        assert_eq!(told + sums.lost_pairs, 12 * u64::from(all), "what is not told is counted");
+        assert_eq!(told + sums.lost_pairs, 12 * u64::from(all), "what is not reported is counted");
         let behind = |pairs: &[Pair]| pairs.iter().map(|pair| pair.kept_waiting_ns.0).sum::<u64>();
         let others: u64 = sums.take_waits().iter().map(|waits| waits.others_ns.0).sum();
         assert_eq!(behind(&pairs) + others, 12 * u64::from(all), "and no part of a wait is lost");

@@ -28,7 +28,7 @@ pub(crate) struct Tables {
     tasks: SharedFile,
     cpus: SharedFile,
     control: SharedFile,
-    /// Where it is told how long the scheduler takes.
+    /// Where the scheduler's times are counted.
     in_scheduler: Option<SharedFile>,
 }
 

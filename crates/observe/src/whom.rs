@@ -105,7 +105,7 @@ impl Whom {
     }
 
     /// Whether there is still something to observe; who has come to a control group meanwhile is observed from here on. `is_timed`
-    /// says whether the user told for how long.
+    /// says whether the user said for how long.
     pub(crate) fn go_on(
         &mut self,
         root: &Root,

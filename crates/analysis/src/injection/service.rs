@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(analyse(&record(Vec::new())).core_hertz, None);
     }
 
-    /// Nobody is touched in either arm: 90 of 100 intervals hold 0.
+    /// Nothing is touched in either arm: 90 of 100 intervals hold 0.
     #[test]
     fn nothing_is_called_a_cost_as_often_as_is_told() {
         let mut dice = ChaCha8Rng::seed_from_u64(5);

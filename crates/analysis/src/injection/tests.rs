@@ -64,7 +64,7 @@ fn twin(cpu_ns: f64, chain_ps: u64, preemptions: u64) -> TwinRun {
     }
 }
 
-/// 100 ms of CPU time, 310 preemptions at this cost each, and how much longer the second twin takes, whoever is preempted.
+/// 100 ms of CPU time, 310 preemptions at this cost each, and how much longer the second twin takes, whichever is preempted.
 pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
     let preempted = (block % 2) as u8;
     let cpu = |place: u8| {

@@ -1,4 +1,4 @@
-//! What a profile tells of a program that is observed, whose instructions nobody counts.
+//! What a profile says of a program that is observed, whose instructions are not counted.
 
 use switchcost_observation::{Cost, KnownLines, KnownPoint};
 use switchcost_profile::{Prices, Profile};

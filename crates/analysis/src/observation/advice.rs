@@ -10,7 +10,7 @@ const WORTH: f64 = 0.01;
 /// From this share on, something is what there is to talk about.
 const MOSTLY: f64 = 0.5;
 
-/// So many CPUs' worth of idle time are a CPU that somebody could be given: on less everybody takes what is given from another.
+/// So many CPUs' worth of idle time are a CPU that a program could be given: on less each takes what it is given from another.
 const FREE_CPUS: f64 = 0.5;
 
 /// Calls in which a task waits for input, or for room for its output: more of it at a time makes fewer waits. Who waits for another
@@ -193,7 +193,7 @@ impl Counted<'_> {
         told.max_by_key(|neighbour| neighbour.preempted).filter(|first| first.preempted_share >= MOSTLY)
     }
 
-    /// Where everybody is observed, another program is not of one's own.
+    /// Where all tasks are observed, another program is not of one's own.
     fn is_own(&self, neighbour: &NeighbourFinding) -> bool {
         let is_one = self.observation.subject != Subject::Everything || neighbour.observed == neighbour.other;
         neighbour.is_own && is_one

@@ -132,7 +132,7 @@ fn what_costs_nothing_needs_no_advice() {
     let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
     assert_eq!(changes(&observation(few)), [Change::Nothing]);
     let unknown = Observation { calibration: None, ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
-    assert_eq!(changes(&unknown), [], "without a price nothing tells what a change is worth");
+    assert_eq!(changes(&unknown), [], "without a price it is not known what a change is worth");
 }
 
 #[test]

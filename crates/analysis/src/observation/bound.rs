@@ -8,11 +8,11 @@ use crate::bounds::data_caches;
 /// What reloading can cost at most behind one switch, in whatever order a task touches its memory.
 ///
 /// The lines that it lost are no more than it can have had in the caches, and no more than others could evict in the time that they
-/// had; each comes back by a load on which all that follows depends. Two places are told apart:
+/// had; each comes back by a load on which all that follows depends. There are two places:
 ///
-/// - *near*, the caches of the core alone. Whoever loads a line displaces one there, be it the task's. What was lost is found in the
+/// - *near*, the caches of the core alone. A task that loads a line displaces one there, be it the task's. What was lost is found in the
 ///   last level.
-/// - *far*, the last level, whose sets are filled evenly, since they are chosen by a hash of the address. Whoever walks through the
+/// - *far*, the last level, whose sets are filled evenly, since they are chosen by a hash of the address. A walk through the
 ///   n-th part of it takes the n-th part of what the task has there at most, be the victim the oldest line or any. What was lost is
 ///   found in memory.
 ///
@@ -77,7 +77,7 @@ pub enum Limit {
 pub(super) struct Footprint {
     /// Memory that it may touch.
     pub(super) bytes: f64,
-    /// Lines that it uses at most, each in a page of its own maybe, as its profile tells; without an end where there is none.
+    /// Lines that it uses at most, each in a page of its own maybe, by its profile; without an end where there is none.
     pub(super) lines: f64,
 }
 

@@ -4,17 +4,17 @@ use switchcost_record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, P
 use crate::order_statistics::median;
 use crate::{CaseFinding, Estimate, Findings};
 
-/// What a measurement tells about the cost of switches in general; none where it did not measure a switch that blocks.
+/// What a measurement says about the cost of switches in general; none where it did not measure a switch that blocks.
 ///
 /// A switch that blocks is that over a pipe between processes. Under a real-time policy each of its hand-offs is one wait; under
 /// the ordinary scheduler the woken task often preempts the writer, so that a part of the switches are preemptions, which are
 /// taken out again. The reload is the indirect cost between processes with arrays that they read and write throughout.
 ///
-/// `measure` tells costs at the best of the core: nobody shares it, at the fastest steady speed. Programs have it as it comes. So
+/// `measure` reports costs at the best of the core: unshared, at the fastest steady speed. Programs have it as it comes. So
 /// the lower end is of the best core; the upper end is of a shared one, at the usual speed; and between them the centre is of the
 /// core as it was while it was measured, shared for a part of the time.
 ///
-/// Loads are for bounds: those that depend on one another are told as slow as they may be, those in order as fast as they were.
+/// Loads are for bounds: those that depend on one another are taken as slow as they may be, those in order as fast as they were.
 pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibration> {
     let core = Core::of(record, findings);
     let direct = |mechanism, policy| {

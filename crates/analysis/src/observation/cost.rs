@@ -7,7 +7,7 @@ use switchcost_observation::{Calibration, Cause, Cost, Entry, Tasks, Why};
 pub struct Range {
     /// Lower end.
     pub low: f64,
-    /// What is likely; none where nothing tells.
+    /// What is likely; none where it is not known.
     pub likely: Option<f64>,
     /// Upper end.
     pub high: f64,
@@ -49,7 +49,7 @@ fn times(cost: &Cost, count: f64) -> Range {
     }
 }
 
-/// What a switch costs directly that a trace of events tells no more of.
+/// What a switch costs directly that a trace of events has no more of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectCosts {
     /// One at which the task waits, in nanoseconds.
@@ -77,7 +77,7 @@ pub(super) fn direct(tasks: &Tasks, calibration: &Calibration) -> Option<Range> 
     sum(tasks, |cause| of_cause(cause, calibration))
 }
 
-/// Of the direct cost, that of the interrupts out of which the tasks were preempted; none where causes are not told.
+/// Of the direct cost, that of the interrupts out of which the tasks were preempted; none where causes are not known.
 pub(super) fn interrupts(tasks: &Tasks, calibration: &Calibration) -> Option<Range> {
     if tasks.causes.is_empty() && tasks.involuntary > 0 {
         return None;
@@ -115,7 +115,7 @@ fn of_interrupt(cause: &Cause, calibration: &Calibration) -> Option<Range> {
 struct Interrupt(Range);
 
 impl Interrupt {
-    /// `measure` tells both switches of a preemption together with the interrupt, halved. Likely the one away has its half; at most it
+    /// `measure` reports both switches of a preemption together with the interrupt, halved. Likely the one away has its half; at most it
     /// has all but the least that the other takes, which waits. Without an upper end where preemption was not measured.
     fn of(calibration: &Calibration) -> Option<Interrupt> {
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
@@ -134,7 +134,7 @@ impl Interrupt {
     }
 }
 
-/// A preemption wakes nobody and takes nobody off the queue, and so costs what a yield does; up to what a switch that blocks takes.
+/// A preemption wakes no task and takes none off the queue, and so costs what a yield does; up to what a switch that blocks takes.
 fn preempted(calibration: &Calibration) -> Option<Cost> {
     let blocked = calibration.blocked?;
     let yielded = calibration.yielded.unwrap_or(Cost { low_ns: 0.0, ..blocked });

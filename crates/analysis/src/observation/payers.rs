@@ -41,7 +41,7 @@ pub enum Of {
 pub struct Bounds {
     /// Lower end.
     pub low: f64,
-    /// What is likely; none where nothing tells.
+    /// What is likely; none where it is not known.
     pub likely: Option<f64>,
     /// Upper end; none where no bound is known but the CPU time itself.
     pub high: Option<f64>,

@@ -7,7 +7,7 @@ use switchcost_observation::{Observation, Tasks};
 /// The kernel keeps so many bytes of a name: a longer one is cut, in the middle of its number or before it.
 const KEPT: usize = 15;
 
-/// Names of tasks as they are told: of a pool as one, of all others as they are.
+/// Names of tasks as they are reported: of a pool as one, of all others as they are.
 pub(super) struct Names<'a> {
     labels: BTreeMap<(&'a str, bool), String>,
 }
@@ -28,7 +28,7 @@ impl<'a> Names<'a> {
         Names { labels: names.iter().copied().map(label).collect() }
     }
 
-    /// What tasks of the same observation are told as.
+    /// What tasks of the same observation are reported as.
     pub(super) fn label<'b>(&'b self, tasks: &'b Tasks) -> &'b str {
         self.labels.get(&key(tasks)).map_or("", String::as_str)
     }

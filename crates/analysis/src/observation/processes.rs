@@ -39,7 +39,7 @@ pub struct ProcessFinding {
     pub cpus: Option<f64>,
     /// Direct cost; none where the machine's is not known.
     pub direct_ns: Option<Range>,
-    /// Of it, that of the interrupts out of which it was preempted; none where causes are not told, too.
+    /// Of it, that of the interrupts out of which it was preempted; none where causes are not known, too.
     pub interrupts_ns: Option<Range>,
     /// Indirect cost; none where the machine's is not known, or how long others ran.
     pub indirect_ns: Option<Range>,
@@ -68,7 +68,7 @@ pub struct ProcessFinding {
 /// Below so much of one CPU nothing about switches matters, whatever share of a small CPU time it is.
 const NEGLIGIBLE_CPUS: f64 = 0.01;
 
-/// From this share of a CPU time on a bound tells no more than that it is all of it.
+/// From this share of a CPU time on a bound says no more than that it is all of it.
 pub const NO_BOUND: f64 = 0.995;
 
 impl ProcessFinding {
@@ -80,7 +80,7 @@ impl ProcessFinding {
 }
 
 impl Range {
-    /// Whether a share of a CPU time has an upper end that tells more than that it is no more than all of it.
+    /// Whether a share of a CPU time has an upper end that says more than that it is no more than all of it.
     pub fn is_bounded(&self) -> bool {
         self.high < NO_BOUND
     }
@@ -122,7 +122,7 @@ impl Priced<'_> {
 /// Other processes ran in between so often a second, for each task: twice in a tenth of a second.
 const OFTEN: f64 = 20.0;
 
-/// Where the TLBs do not tell address spaces apart, another process empties them.
+/// Where the TLBs do not distinguish address spaces, another process empties them.
 fn forgotten(observation: &Observation) -> BTreeSet<u32> {
     if observation.host.has_pcid.known() != Some(&false) {
         return BTreeSet::new();
@@ -180,7 +180,7 @@ fn group_of(tasks: &Tasks) -> &str {
     }
 }
 
-/// What tasks are told as that are in none, or had ended when it was looked for.
+/// What tasks are reported as that are in none, or had ended when it was looked for.
 const OF_THE_KERNEL: &str = "(threads of the kernel)";
 const NOT_KNOWN: &str = "(not known: ended)";
 

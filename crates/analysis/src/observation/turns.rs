@@ -32,7 +32,7 @@ pub(super) fn limited(mut returns: Returns, turns: &Histogram, at_most: impl Fn(
     let mut sums: BTreeMap<Limit, (u64, f64)> = BTreeMap::new();
     for (others_ns, mut count) in returns {
         while count > 0 {
-            // A turn that is not over, or of an older record, is told by nobody.
+            // A turn that is not over, or of an older record, is not counted.
             let (turn_ns, taken) = take(&mut left, count).unwrap_or((f64::INFINITY, count));
             let AtMost { ns, limit } = at_most(others_ns, turn_ns);
             let sum = sums.entry(limit).or_default();

@@ -4,12 +4,12 @@ use switchcost_observation::Behind;
 
 use super::KeptWaitingFinding;
 
-/// For how long each observed program waited behind whom.
+/// For how long each observed program waited behind which other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting<'a> {
     /// The observed, who waited longest first; hostile text until escaped.
     pub observed: Vec<&'a str>,
-    /// Whom they waited behind, the longest first. None, at the end: all that have no place of their own.
+    /// What they waited behind, the longest first. None, at the end: all that have no place of their own.
     pub behind: Vec<Option<&'a Behind>>,
     /// For each of the observed and of those that they waited behind: how long, in nanoseconds.
     pub wait_ns: Vec<Vec<f64>>,

@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn who_is_not_there_is_told_so() {
         let calls = Work::Called(Called::SystemCall("write".to_owned()));
-        let fault = find(u32::MAX, &calls, "syscall:write", &[]).expect_err("nobody has that number");
+        let fault = find(u32::MAX, &calls, "syscall:write", &[]).expect_err("no process has that number");
         assert_eq!(fault.to_string(), "found no process 4294967295, need one that runs; see ps -e");
     }
 }

@@ -1,4 +1,4 @@
-//! The preemptor from outside: what it tells is kept as soon as it comes.
+//! The preemptor from outside: what it reports is kept as soon as it comes.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::protocol::Request;
 use crate::run::{Progress, Stop};
 use crate::serve::{GLANCE, PATIENCE, SERVANT_ARGUMENT, ended};
 
-/// Tells what comes of an order, reply by reply.
+/// Reports what comes of an order, reply by reply.
 pub trait Follower {
     /// The next reply; none where it was stopped.
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;

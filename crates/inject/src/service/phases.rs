@@ -16,7 +16,7 @@ const AT_ENDS: u32 = 4;
 
 /// The CPU of a service, and who takes it. Tests script it.
 pub(crate) trait Spot {
-    /// Gives the CPU away for so long; tells for how long it was away.
+    /// Gives the CPU away for so long; returns how long it was away.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
     /// Touches a footprint.
@@ -49,7 +49,7 @@ struct Compared {
     arms: [Arm; 2],
 }
 
-/// Goes through all that is compared in random order, again and again, until the time is over or nobody wants more.
+/// Goes through all that is compared in random order, again and again, until the time is over or no more is wanted.
 pub(crate) fn all(
     spot: &mut impl Spot,
     order: &ServiceOrder,

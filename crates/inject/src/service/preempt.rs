@@ -18,7 +18,7 @@ use crate::preemptor::Preemptor;
 /// was touched, and who spins for as long as the last ones took would be away for a shorter time.
 const LATELY: f64 = 512.0;
 
-/// Preempts to the end, and tells each group as soon as there is one.
+/// Preempts to the end, and reports each group as soon as there is one.
 pub(crate) fn preempt(order: &ServiceOrder, output: &mut dyn Write) -> io::Result<()> {
     let told = perform(order, &mut |group| say(output, &Reply::Group(Box::new(group))));
     let last = match told {

@@ -31,7 +31,7 @@ impl Work {
     }
 }
 
-/// Tells how much work was done so far.
+/// Reports how much work was done so far.
 pub(crate) enum Counter {
     Calls(CallCounter),
     Command { ask: Sender<()>, told: Receiver<Result<u64, String>>, command: String },

@@ -256,7 +256,7 @@ fn nor_has_one_of_a_process_that_had_not_switched_yet() {
         let mut script = script.at(100, |script| {
             script.alive.insert(7);
         });
-        // Seen after 200 ms only where nobody is meant by number.
+        // Seen after 200 ms only where no task is meant by number.
         let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
         let whom = if is_meant { whom } else { Whom::Everybody };
         let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));

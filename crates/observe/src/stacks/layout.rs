@@ -24,7 +24,7 @@ impl Sample {
     }
 }
 
-/// How often it samples, whether of everybody, and for how many switches there was no room.
+/// How often it samples, whether of all tasks, and for how many switches there was no room.
 pub(crate) type Control = [u64; 3];
 
 // The same in bpf/stacks.bpf.c: who changes one sees the other.

@@ -36,7 +36,7 @@ impl Mappings {
     pub(crate) fn at(&self, address: u64) -> Option<Place> {
         let (_, mapping) = self.by_end.range(address.saturating_add(1)..).next()?;
         let from = address.checked_sub(mapping.start)?;
-        // An offset into memory that is in no file tells nothing to anybody.
+        // An offset into memory that is in no file says nothing.
         let offset = if mapping.module.0 == ANONYMOUS { 0 } else { from + mapping.offset };
         Some(Place { module: mapping.module.clone(), offset })
     }

@@ -10,7 +10,7 @@ use super::layout::Sample;
 use super::mappings::{Mappings, Place};
 use crate::sums::until_zero;
 
-/// Different stacks told; samples of others are counted as lost.
+/// Different stacks kept; samples of others are counted as lost.
 const STACKS: usize = 1 << 16;
 
 /// Mappings of a process are not read again sooner: an address may be in none.

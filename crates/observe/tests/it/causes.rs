@@ -7,7 +7,7 @@ use switchcost_observe::Options;
 
 use crate::{call, observed, program_traced, switches, turn};
 
-/// Puts all that follows onto one CPU: without another at work, nobody takes it from a task.
+/// Puts all that follows onto one CPU: without another at work, no task takes it from another.
 const ON_ONE_CPU: &str = r#"system("taskset", "-pc", "0", $$) == 0 or die; "#;
 
 fn script(rest: &str) -> String {

@@ -10,7 +10,7 @@ use switchcost_units::{CpuId, Nanos};
 
 use crate::{begin, observed, observer, traced, turn};
 
-/// Two processes hand a byte back and forth; then each tells what the kernel has counted of it.
+/// Two processes hand a byte back and forth; then each reports what the kernel has counted of it.
 const PING_PONG: &str = r#"
     sub told { open(my $f, "<", "/proc/self/status"); for (<$f>) { print "$1 $2\n" if /^(\w*voluntary)_ctxt_switches:\s+(\d+)/ } }
     $| = 1;
@@ -74,7 +74,7 @@ fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
     let Some((told, counted)) = observed(computes, options) else { return };
     let seconds: f64 = told.split(' ').take(2).filter_map(|time| time.parse::<f64>().ok()).sum();
     let ran = counted.tasks.iter().map(|tasks| tasks.run_ns.0 as f64 / 1e9).sum::<f64>();
-    // The kernel tells a process its time in hundredths, and what is left of it is its end.
+    // The kernel gives a process its time in hundredths, and what is left of it is its end.
     assert!((seconds - 0.02..seconds + 0.1).contains(&ran), "{ran} s, the kernel: {seconds}");
 }
 
@@ -99,7 +99,7 @@ fn check_switches(told: &str, counted: &Counted) -> (u64, u64) {
     assert!(voluntary > 2000, "they did wait for each other: {told}");
     let counted_of = |of: fn(&Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
     let own = (counted_of(|tasks| tasks.voluntary), counted_of(|tasks| tasks.involuntary));
-    // After they have told, each ends: a switch that the kernel counts as voluntary, and what comes between. The first was held before
+    // After they have reported, each ends: a switch that the kernel counts as voluntary, and what comes between. The first was held before
     // it was observed: one that waits, and on its way there it may have been preempted.
     assert!((voluntary + 1..voluntary + 20).contains(&own.0), "{own:?}, the kernel: {told}");
     assert!((involuntary.saturating_sub(2)..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {told}");
@@ -136,7 +136,7 @@ fn each_switch_is_an_event_where_they_are_wanted() {
     assert!(waits > 2000 && woken >= waits, "{waits} waits, {woken} wake-ups");
     let mut latest: BTreeMap<CpuId, Nanos> = BTreeMap::new();
     assert!(events.iter().all(|event| latest.insert(event.cpu, event.at).is_none_or(|before| before <= event.at)));
-    // Nobody asked for them, and there are none.
+    // They were not asked for, and there are none.
     let Some((_, _, none)) = traced(PING_PONG, Options::default()) else { return };
     assert_eq!(none, []);
 }

@@ -20,7 +20,7 @@ use switchcost_host::held::Held;
 use switchcost_observation::{Entry, Event, Source, Tasks, Why};
 use switchcost_observe::{Backend, Counted, Observer, Options};
 
-/// One observes at a time: children of this process are adopted by whoever looks.
+/// One observes at a time: children of this process are adopted by the observer that looks.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -60,7 +60,7 @@ fn program_traced(command: &mut Command, options: Options) -> Option<(String, Co
     let child = child.inspect_err(|error| println!("skipped: {command:?} cannot be run ({error})")).ok()?;
     // What it prints fits into a pipe.
     let output = std::thread::spawn(move || child.wait_with_output());
-    // Who has been waited for may have its last switch before it; where there are no programs in the kernel, nobody sees that.
+    // Who has been waited for may have its last switch before it; where there are no programs in the kernel, nothing sees that.
     let is_over = |observer: &mut Observer| {
         let lives = |tasks: &Tasks| tasks.process.is_some();
         options.without_bpf || observer.so_far().is_ok_and(|counted| !counted.tasks.iter().any(lives))

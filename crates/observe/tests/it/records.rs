@@ -39,7 +39,7 @@ fn time_off_the_cpu_is_that_of_sleeps() {
     assert!((200_000_000..500_000_000).contains(&off), "{off} ns of fifty sleeps of 4 ms");
     assert!(
         counted.tasks.iter().all(|tasks| tasks.causes.is_empty() && tasks.wait_ns.0 == 0),
-        "not told is not 0 of it"
+        "what is not reported is not 0"
     );
 }
 
@@ -54,7 +54,7 @@ fn what_finds_no_room_is_counted() {
         wait; open(my $f, "<", "/proc/self/status"); for (<$f>) { print "$1\n" if /^voluntary_ctxt_switches:\s+(\d+)/ }"#;
     let mut perl = Command::new("perl");
     let child = begin(perl.args(["-e", script]).stdout(Stdio::piped()), &mut observer).expect("perl is there");
-    // Nobody looks meanwhile.
+    // Nothing looks meanwhile.
     let output = child.wait_with_output().expect("it is our child");
     let told: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a count");
     let counted = observer.finish().expect("records are read");

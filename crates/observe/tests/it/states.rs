@@ -1,4 +1,4 @@
-//! What the kernel keeps from running is told by the kernel's own state of it.
+//! What the kernel keeps from running is known by the kernel's own state of it.
 
 use std::process::{Child, Command};
 

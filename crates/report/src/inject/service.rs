@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::quantity::{NO_NUMBER, centre, interval, is_below_zero, is_cost, time, with_interval};
 use crate::simulate::amount::{count, rounded, share};
 
-/// Where the threads of a service that are not preempted have more of its CPU time, it is told.
+/// Where the threads of a service that are not preempted have more of its CPU time, it is reported.
 const MUCH: f64 = 0.1;
 
 /// What a preemption costs a service in cold caches, and what its own cost it.

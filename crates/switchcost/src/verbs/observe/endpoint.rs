@@ -1,4 +1,4 @@
-//! What was counted so far, for Prometheus and others: `GET /metrics` and `GET /healthz`, on a thread of its own. Nobody who asks can
+//! What was counted so far, for Prometheus and others: `GET /metrics` and `GET /healthz`, on a thread of its own. No client can
 //! delay the observation: it hands over a snapshot when one is wanted, and waits for nothing.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! What profiles tell of observed programs, at the prices of this machine: the profile that is named, and those in the usual folder.
+//! What profiles say of observed programs, at the prices of this machine: the profile that is named, and those in the usual folder.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
