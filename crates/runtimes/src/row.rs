@@ -114,7 +114,8 @@ impl Row {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.+_".contains(&byte))
         };
         let names = row.handoffs.iter().map(|handoff| &handoff.name).chain([&row.name]).chain(&row.files);
-        let bad = names.cloned().find(|name| !is_name(name) || name.starts_with('.'));
+        let is_bad = |name: &&String| !is_name(name) || name.starts_with('.');
+        let bad = names.into_iter().find(is_bad).cloned();
         match bad {
             Some(name) => Err(format!("'{name}' is no name of letters and digits")),
             None if row.find.is_empty() || row.handoffs.is_empty() || row.start.is_empty() => {
