@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::{Place, text};
 
 /// Few processes, and short.
-fn measured(place: &Place, words: &[&str]) -> Value {
+fn measured(place: &Place, budget: &str, words: &[&str]) -> Value {
     let usual = [
         "measure",
         "--mechanism",
@@ -16,7 +16,7 @@ fn measured(place: &Place, words: &[&str]) -> Value {
         "5",
         "--no-counters",
         "--budget",
-        "8s",
+        budget,
         "--format",
         "json",
     ];
@@ -38,7 +38,7 @@ fn of<'a>(json: &'a Value, name: &str) -> &'a Value {
 fn hand_offs_of_six_runtimes_are_measured() {
     let place = Place::new();
     let list = "go/channel,java/virtual-park,python/generator,node/await,tokio/channel,cpp/condvar";
-    let json = measured(&place, &["--runtime", list]);
+    let json = measured(&place, "40s", &["--runtime", list]);
     for (name, least_ns, most_ns) in [
         ("go", 20.0, 2_000.0),
         ("java", 20.0, 20_000.0),
@@ -84,7 +84,7 @@ fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
     for _ in 0..4 {
         let place = Place::new();
         let rows = known.map(|(name, handoff_ns, _)| made_up(place.folder(), name, handoff_ns)).join(",");
-        let json = measured(&place, &["--runtime", &rows]);
+        let json = measured(&place, "8s", &["--runtime", &rows]);
         last = known
             .map(|(name, _, truth)| of(&json, name)["handoff_ns"]["estimate"].as_f64().unwrap_or(0.0) / truth)
             .to_vec();
