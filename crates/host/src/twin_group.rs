@@ -106,13 +106,14 @@ fn used(accounts: &Path) -> io::Result<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Stdio;
     use std::time::Instant;
 
     use super::*;
     use crate::task::current_pid;
 
-    /// A shell that computes for some milliseconds, in a process group that nobody stops.
-    const AWAY: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec sleep 60";
+    /// A shell that computes for some milliseconds once it is in its group, in a process group of its own.
+    const AWAY: &str = "read go; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec sleep 60";
 
     #[test]
     fn what_is_in_a_group_is_frozen_placed_and_counted_and_the_group_goes_with_the_folder() {
@@ -123,8 +124,10 @@ mod tests {
             Err(why) => return println!("skipped: {why}"),
         };
         let group = TwinGroup::open(&groups[0]).expect("it was made");
-        let mut child = std::process::Command::new("setsid").args(["sh", "-c", AWAY]).spawn().expect("a shell");
+        let mut shell = std::process::Command::new("setsid");
+        let mut child = shell.args(["sh", "-c", AWAY]).stdin(Stdio::piped()).spawn().expect("a shell");
         group.admit(child.id() as i32).expect("ours");
+        child.stdin.take().expect("a pipe").write_all(b"go\n").expect("it reads");
         let until = |is_so: &dyn Fn() -> bool| {
             let start = Instant::now();
             while !is_so() && start.elapsed() < Duration::from_secs(20) {
