@@ -302,97 +302,91 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// What is neither the usage's fault nor a record's is the machine's.
     pub(crate) fn exit(&self) -> Exit {
-        match self {
-            Failure::Plan(_)
-            | Failure::Selection(_)
-            | Failure::Walks(_)
-            | Failure::Turns(_)
-            | Failure::NoCommand
-            | Failure::NotAllowed(..)
-            | Failure::NoCpu
-            | Failure::NoVerb(_)
-            | Failure::OverRecord(_)
-            | Failure::Taken(_)
-            | Failure::Write(WriteRecordError::Exists(_))
-            | Failure::WriteSimulation(WriteSimulationError::Exists(_))
-            | Failure::OneRecord(_)
-            | Failure::SameRun { .. }
-            | Failure::MixedKinds { .. }
-            | Failure::With(_)
-            | Failure::UnfitPiece(_)
-            | Failure::Pieces
-            | Failure::NoCpus(_)
-            | Failure::NoProcess { .. }
-            | Failure::NoTrace
-            | Failure::NotLive
-            | Failure::NoStacks(_)
-            | Failure::Observe(
-                ObserveError::Subject(_)
-                | ObserveError::NoCommand
-                | ObserveError::Start { .. }
-                | ObserveError::Requests { .. },
-            )
-            | Failure::LiveSchedule
-            | Failure::LivePart
-            | Failure::WarmUpOfNothing
-            | Failure::NoPart { .. }
-            | Failure::LastLevel(..)
-            | Failure::LiveQuantum(_)
-            | Failure::QuantumTime(..)
-            | Failure::RecordOfSeveral(_)
-            | Failure::SeveralTraces(_)
-            | Failure::Listen { .. }
-            | Failure::NoTerminal(_)
-            | Failure::NoDesign(..)
-            | Failure::Design(_)
-            | Failure::DesignEncoding { .. }
-            | Failure::Vary(_)
-            | Failure::SameDesign(_)
-            | Failure::HostDesign(_) => Exit::Usage,
-            Failure::Capture(CaptureError::Unfit { .. } | CaptureError::NoCommand) => Exit::Usage,
-            Failure::Inject(Fault::NoCommand | Fault::NotRun { .. } | Fault::GainsRights(_))
-            | Failure::Service(ServiceFault::NoProcess(_)) => Exit::Usage,
-            Failure::Read(_)
-            | Failure::NoRecord(_)
-            | Failure::NowhereToLook(_)
-            | Failure::NoRecords(_)
-            | Failure::Open { .. }
-            | Failure::ReadTrace { .. }
-            | Failure::ReadProfile(_)
-            | Failure::Import { .. }
-            | Failure::Schedule(_)
-            | Failure::NoThreads { .. }
-            | Failure::Unzip { .. }
-            | Failure::ReadSimulation(_)
-            | Failure::ReadObservation(_)
-            | Failure::ReadInjection(_)
-            | Failure::Empty(_) => Exit::Record,
-            Failure::Write(_)
-            | Failure::Observe(ObserveError::Count(_))
-            | Failure::NoEvents(_)
-            | Failure::WriteObservation(_)
-            | Failure::WriteInjection(_)
-            | Failure::Inject(_)
-            | Failure::Service(_)
-            | Failure::CannotInject { .. }
-            | Failure::Output { .. }
-            | Failure::Site { .. }
-            | Failure::Print(_)
-            | Failure::NoBrowser { .. }
-            | Failure::Pictures { .. }
-            | Failure::NoPlace(_)
-            | Failure::Signals(_)
-            | Failure::ForeignProc(_)
-            | Failure::WriteTrace { .. }
-            | Failure::Capture(_)
-            | Failure::Tool(_)
-            | Failure::Simulate(_)
-            | Failure::WriteSimulation(_)
-            | Failure::Programs(_)
-            | Failure::Folder(_)
-            | Failure::OwnFile(_) => Exit::Broken,
+        if self.is_of_usage() {
+            Exit::Usage
+        } else if self.is_of_a_record() {
+            Exit::Record
+        } else {
+            Exit::Broken
         }
+    }
+
+    fn is_of_usage(&self) -> bool {
+        matches!(
+            self,
+            Failure::Plan(_)
+                | Failure::Selection(_)
+                | Failure::Walks(_)
+                | Failure::Turns(_)
+                | Failure::NoCommand
+                | Failure::NotAllowed(..)
+                | Failure::NoCpu
+                | Failure::NoVerb(_)
+                | Failure::OverRecord(_)
+                | Failure::Taken(_)
+                | Failure::Write(WriteRecordError::Exists(_))
+                | Failure::WriteSimulation(WriteSimulationError::Exists(_))
+                | Failure::OneRecord(_)
+                | Failure::SameRun { .. }
+                | Failure::MixedKinds { .. }
+                | Failure::With(_)
+                | Failure::UnfitPiece(_)
+                | Failure::Pieces
+                | Failure::NoCpus(_)
+                | Failure::NoProcess { .. }
+                | Failure::NoTrace
+                | Failure::NotLive
+                | Failure::NoStacks(_)
+                | Failure::Observe(
+                    ObserveError::Subject(_)
+                        | ObserveError::NoCommand
+                        | ObserveError::Start { .. }
+                        | ObserveError::Requests { .. },
+                )
+                | Failure::LiveSchedule
+                | Failure::LivePart
+                | Failure::WarmUpOfNothing
+                | Failure::NoPart { .. }
+                | Failure::LastLevel(..)
+                | Failure::LiveQuantum(_)
+                | Failure::QuantumTime(..)
+                | Failure::RecordOfSeveral(_)
+                | Failure::SeveralTraces(_)
+                | Failure::Listen { .. }
+                | Failure::NoTerminal(_)
+                | Failure::NoDesign(..)
+                | Failure::Design(_)
+                | Failure::DesignEncoding { .. }
+                | Failure::Vary(_)
+                | Failure::SameDesign(_)
+                | Failure::HostDesign(_)
+                | Failure::Capture(CaptureError::Unfit { .. } | CaptureError::NoCommand)
+                | Failure::Inject(Fault::NoCommand | Fault::NotRun { .. } | Fault::GainsRights(_))
+                | Failure::Service(ServiceFault::NoProcess(_))
+        )
+    }
+
+    fn is_of_a_record(&self) -> bool {
+        matches!(
+            self,
+            Failure::Read(_)
+                | Failure::NoRecord(_)
+                | Failure::NowhereToLook(_)
+                | Failure::NoRecords(_)
+                | Failure::Open { .. }
+                | Failure::ReadTrace { .. }
+                | Failure::ReadProfile(_)
+                | Failure::Import { .. }
+                | Failure::Schedule(_)
+                | Failure::NoThreads { .. }
+                | Failure::Unzip { .. }
+                | Failure::ReadSimulation(_)
+                | Failure::ReadObservation(_)
+                | Failure::ReadInjection(_)
+                | Failure::Empty(_)
+        )
     }
 }
 

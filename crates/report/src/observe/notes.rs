@@ -1,5 +1,5 @@
 use switchcost_analysis::observation::{Findings, Widest};
-use switchcost_observation::{Observation, Source, Throttled};
+use switchcost_observation::{Observation, SampledStacks, Source, Throttled};
 
 use super::{answer, caches, figures, neighbours};
 use crate::page::Page;
@@ -40,34 +40,14 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     let widest = findings.widest.filter(is_worth_narrowing);
     notes.extend(widest.map(|widest| answer::widest(widest, findings.with_a_tenth)));
     notes.extend(of_interrupts(findings));
-    if let Some(calibration) = &observation.calibration {
-        notes.push(format!(
-            "What a switch costs here was measured at {} UTC.",
-            calibration.measured_at.get(..16).unwrap_or(&calibration.measured_at)
-        ));
-    } else {
-        notes.push(
-            "What a switch costs here is not known: switchcost measure finds out, and later observations use it."
-                .to_owned(),
-        );
-    }
+    notes.push(of_calibration(observation));
     notes.extend(findings.in_scheduler_ns.map(|ns| {
         format!(
             "The scheduler took {} of each switch in the mean, from its entry to its exit (a part of the direct cost).",
             time(ns)
         )
     }));
-    notes.extend(observation.stacks.as_ref().map(|stacks| {
-        let lost = match stacks.lost_switches {
-            0 => String::new(),
-            lost => format!("; there was no room for those of {}", count(lost)),
-        };
-        format!(
-            "Stacks were sampled at {} switches, by chance (--stacks {}){lost}; --folded and --pprof write them.",
-            count(stacks.samples()),
-            stacks.per_second
-        )
-    }));
+    notes.extend(observation.stacks.as_ref().map(of_stacks));
     if is_all {
         notes.extend(caches::notes(observation, findings));
         notes.extend(of_the_kernel(observation));
@@ -79,6 +59,29 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(figures::not_drawn(observation, findings).filter(|_| page.has_figures()));
     page.gap();
     notes.iter().for_each(|note| page.item(note));
+}
+
+fn of_calibration(observation: &Observation) -> String {
+    match &observation.calibration {
+        Some(calibration) => {
+            let measured_at = calibration.measured_at.get(..16).unwrap_or(&calibration.measured_at);
+            format!("What a switch costs here was measured at {measured_at} UTC.")
+        }
+        None => "What a switch costs here is not known: switchcost measure finds out, and later observations use it."
+            .to_owned(),
+    }
+}
+
+fn of_stacks(stacks: &SampledStacks) -> String {
+    let lost = match stacks.lost_switches {
+        0 => String::new(),
+        lost => format!("; there was no room for those of {}", count(lost)),
+    };
+    format!(
+        "Stacks were sampled at {} switches, by chance (--stacks {}){lost}; --folded and --pprof write them.",
+        count(stacks.samples()),
+        stacks.per_second
+    )
 }
 
 /// What is missing of the record, or may be wrong in it.
