@@ -102,7 +102,9 @@ fn check_switches(told: &str, counted: &Counted) -> (u64, u64) {
     // After they have reported, each ends: a switch that the kernel counts as voluntary, and what comes between. The first was held before
     // it was observed: one that waits, and on its way there it may have been preempted.
     assert!((voluntary + 1..voluntary + 20).contains(&own.0), "{own:?}, the kernel: {told}");
-    assert!((involuntary.saturating_sub(2)..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {told}");
+    // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
+    let missed = 2 + (voluntary + involuntary) / 1000;
+    assert!((involuntary.saturating_sub(missed)..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {told}");
     own
 }
 
