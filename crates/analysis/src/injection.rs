@@ -53,7 +53,16 @@ pub struct Findings {
     pub service: Option<ServiceFindings>,
 }
 
+/// Where both ends of a difference between periods are below this part of what it is a difference of, there is none to speak of.
+const SMALL: f64 = 0.25;
+
 impl Findings {
+    /// Whether so small a difference of a period from the first leaves the loss by all preemptions in proportion to their number.
+    pub fn is_in_proportion(&self, more: &Estimate) -> bool {
+        let cost = self.first().and_then(|first| first.reload_ns.as_ref().unwrap_or(&first.cost_ns).as_ref().ok());
+        cost.is_some_and(|cost| more.low.abs().max(more.high.abs()) <= SMALL * cost.estimate)
+    }
+
     /// The one that is reported first.
     pub fn first(&self) -> Option<&FootprintFinding> {
         self.footprints.get(self.headline)

@@ -235,7 +235,7 @@ fn check_run(header: &Header, run: &Run) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{End, Plan, TwinRun};
+    use crate::{End, Plan, Timing, TwinRun};
     use switchcost_record::{ClockFacts, CoreClock, HostManifest};
     use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
@@ -267,20 +267,12 @@ mod tests {
                 counter: None,
                 shared_costs: Vec::new(),
             },
-            plan: Plan {
-                cpu: CpuId(1),
-                period_ns: Nanos::micros(250),
-                turn_ns: Nanos::millis(8),
-                footprints_bytes: vec![Bytes(0), Bytes::kib(256)],
-                budget_ns: Nanos::seconds(60),
-                preempts_nobody: false,
-                checks_output: false,
-                settings: Vec::new(),
-                further: Vec::new(),
-                moves_to: None,
-                is_apart: false,
-                is_frozen: false,
-            },
+            plan: Plan::plain(
+                CpuId(1),
+                Timing { period_ns: Nanos::micros(250), turn_ns: Nanos::millis(8) },
+                vec![Bytes(0), Bytes::kib(256)],
+                Nanos::seconds(60),
+            ),
             undisturbed: [TwinRun::default(); 2],
             service: None,
         }
@@ -385,7 +377,6 @@ mod tests {
     /// A reader that knows the first version alone would take all runs for those of one period.
     #[test]
     fn several_periods_and_moves_are_of_the_second_version() {
-        use crate::Timing;
         let of = |change: fn(&mut Plan), line: fn(Run) -> Run| {
             let mut header = header();
             change(&mut header.plan);

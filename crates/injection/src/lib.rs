@@ -87,6 +87,26 @@ pub struct Plan {
     pub is_frozen: bool,
 }
 
+impl Plan {
+    /// One period, no move, and nothing else that may be asked for.
+    pub fn plain(cpu: CpuId, timing: Timing, footprints_bytes: Vec<Bytes>, budget_ns: Nanos) -> Plan {
+        Plan {
+            cpu,
+            period_ns: timing.period_ns,
+            turn_ns: timing.turn_ns,
+            footprints_bytes,
+            budget_ns,
+            preempts_nobody: false,
+            checks_output: false,
+            settings: Vec::new(),
+            further: Vec::new(),
+            moves_to: None,
+            is_apart: false,
+            is_frozen: false,
+        }
+    }
+}
+
 /// How long a program has its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Timing {

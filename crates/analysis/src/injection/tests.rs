@@ -9,20 +9,12 @@ use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 const CHAIN_PS: u64 = 540_000;
 
 pub(super) fn header() -> Header {
-    let plan = Plan {
-        cpu: CpuId(1),
-        period_ns: Nanos::micros(250),
-        turn_ns: Nanos::millis(8),
-        footprints_bytes: vec![Bytes(0), Bytes::kib(256), Bytes::mib(64)],
-        budget_ns: Nanos::seconds(60),
-        preempts_nobody: false,
-        checks_output: false,
-        settings: Vec::new(),
-        further: Vec::new(),
-        moves_to: None,
-        is_apart: false,
-        is_frozen: false,
-    };
+    let plan = Plan::plain(
+        CpuId(1),
+        Timing { period_ns: Nanos::micros(250), turn_ns: Nanos::millis(8) },
+        vec![Bytes(0), Bytes::kib(256), Bytes::mib(64)],
+        Nanos::seconds(60),
+    );
     Header {
         schema: Injection::schema_for(&plan),
         program_version: "0.1.0".to_owned(),

@@ -1,5 +1,6 @@
 use super::*;
 use std::cell::Cell;
+use switchcost_injection::Timing;
 use switchcost_record::{ClockFacts, CoreClock, HostManifest};
 use switchcost_units::CpuId;
 
@@ -51,20 +52,12 @@ const INSTRUMENTS: Instruments =
     Instruments { clock: Clock::MonotonicRaw, rate: TickRate::NANOSECONDS, overhead: Ticks(0) };
 
 fn plan(budget: Nanos) -> Plan {
-    Plan {
-        cpu: CpuId(0),
-        period_ns: Nanos::micros(250),
-        turn_ns: Nanos::millis(8),
-        footprints_bytes: vec![Bytes(0), Bytes::kib(256), Bytes::mib(1)],
-        budget_ns: budget,
-        preempts_nobody: false,
-        checks_output: false,
-        settings: Vec::new(),
-        further: Vec::new(),
-        moves_to: None,
-        is_apart: false,
-        is_frozen: false,
-    }
+    Plan::plain(
+        CpuId(0),
+        Timing { period_ns: Nanos::micros(250), turn_ns: Nanos::millis(8) },
+        vec![Bytes(0), Bytes::kib(256), Bytes::mib(1)],
+        budget,
+    )
 }
 
 fn header(plan: Plan) -> Header {

@@ -36,7 +36,7 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
         return format!("it pays {} less{what} each time ({}){why}", time(less.estimate), interval(&less));
     }
     let told = with_interval(more);
-    if is_small_beside(first_cost(findings), more) {
+    if findings.is_in_proportion(more) {
         return format!(
             "the difference{what} a preemption is {told}: the loss by all preemptions is in proportion to their number"
         );
@@ -44,20 +44,6 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     format!(
         "the difference{what} a preemption is not known yet: it is {told}; rarer preemptions take more time (--budget)"
     )
-}
-
-/// What is compared, at the first period.
-fn first_cost(findings: &Findings) -> Option<f64> {
-    let first = findings.first()?;
-    let cost = first.reload_ns.as_ref().unwrap_or(&first.cost_ns);
-    Some(cost.as_ref().ok()?.estimate)
-}
-
-/// Where both ends of a difference are below this part of what it is a difference of, there is none to speak of.
-const SMALL: f64 = 0.25;
-
-fn is_small_beside(cost: Option<f64>, more: &Estimate) -> bool {
-    cost.is_some_and(|cost| more.low.abs().max(more.high.abs()) <= SMALL * cost)
 }
 
 /// Whether what is compared are cold caches, and not all of a preemption.
