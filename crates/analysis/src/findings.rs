@@ -31,6 +31,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// This over another, of which both ends are above 0: the ends of the ratio if both intervals hold, no tighter than one of its own would be.
+    pub fn over(&self, other: &Estimate) -> (f64, f64) {
+        (self.low / other.high, self.high / other.low)
+    }
+
     /// The same in another unit, `factor` of which make one of this.
     pub fn scaled(&self, factor: f64) -> Estimate {
         Estimate {
