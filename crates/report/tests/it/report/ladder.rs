@@ -83,6 +83,24 @@ fn a_goroutine_is_told_beside_a_thread_and_with_data() {
 }
 
 #[test]
+fn how_many_times_one_costs_of_another_is_as_wide_as_both_are() {
+    let said = |low: f64, middle: f64, high: f64| {
+        let (record, mut findings) = ladder();
+        findings.results[3].handoff_ns = Some(estimate(low, middle, high));
+        measure::render(&record, &findings, Format::Table, Style::default())
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let wide = said(50.0, 100.0, 340.0);
+    assert!(wide.contains("(1.69 to 1.71): 5 to 34 times as much."), "{wide}");
+    let alike = said(1_500.0, 1_600.0, 1_700.0);
+    assert!(alike.contains("(1.69 to 1.71): neither is shown to cost more."), "{alike}");
+    let dearer = said(3_400.0, 3_500.0, 3_600.0);
+    assert!(dearer.contains("(1.69 to 1.71): 2 to 2.1 times less."), "{dearer}");
+}
+
+#[test]
 fn the_two_classes_are_never_in_one_table_and_each_is_in_the_order_of_its_cost() {
     let text = text(false);
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in {text}"));
