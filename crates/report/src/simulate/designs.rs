@@ -1,7 +1,7 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding};
 use switchcost_simulation_result::{ByView, LevelCounts};
 
-use super::amount::{as_time, count, ends, filled, known, perhaps, rounded, share, with_bound};
+use super::amount::{as_time, beside_time, count, ends, filled, known, perhaps, rounded, share, with_bound};
 use super::detailed;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
@@ -46,6 +46,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
          process first asks for what others have loaded, in no other number; overhead: net x switches over all cycles; all excess: \
          shared less private over all cycles, no cut-off; flushed: each switch empties everything; reload bound: every line once",
     );
+    if let Some(words) = beside_time(findings.designs.iter().map(|design| design.cycle_ns)) {
+        page.prose(words);
+    }
 }
 
 fn row(design: &DesignFinding) -> Vec<Entry> {

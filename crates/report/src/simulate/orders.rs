@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::simulation::OrderFinding;
 
-use super::amount::{as_time, count, ends, known, rounded, share, with_bound};
+use super::amount::{as_time, beside_time, count, ends, known, rounded, share, with_bound};
 use crate::entry::{Entry, Side};
 use crate::for_programs::{self, Column};
 use crate::grid::Grid;
@@ -55,6 +55,9 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
          others drove out; more: all cycles over those of the best order of the design; what the kernel itself takes for a switch \
          is in none of them",
     );
+    if let Some(words) = beside_time(orders.iter().map(|order| order.cycle_ns)) {
+        page.item(words);
+    }
     page.method(&["reordering", "simulated-cost"]);
 }
 

@@ -4,7 +4,7 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
 use switchcost_simulation_result::{ByView, Simulation};
 
-use super::amount::{as_time, count, ends, known, perhaps, rounded, share, with_bound};
+use super::amount::{as_time, beside_time, count, ends, known, perhaps, rounded, share, with_bound};
 use super::designs::cpi;
 use super::{answer, notes, origins, trace};
 use crate::entry::{Entry, Side};
@@ -89,6 +89,9 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     let more = findings.designs.len().saturating_sub(DESIGNS);
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
+    }
+    if let Some(words) = beside_time(findings.designs.iter().take(DESIGNS).map(|design| design.cycle_ns)) {
+        page.prose(words);
     }
 }
 
