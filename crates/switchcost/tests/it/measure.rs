@@ -178,7 +178,7 @@ fn a_cache_is_shared_in_turn_and_at_once() {
     let place = Place::new();
     let arguments = ["--placement", "pair", "--concurrent", "--size", "512KiB"];
     let probe =
-        place.run(&[&["measure", "--budget", "8s", "--no-counters", "--format", "json"], &arguments[..]].concat());
+        place.run(&[&["measure", "--budget", "5s", "--no-counters", "--format", "json"], &arguments[..]].concat());
     if probe.code != 0 && probe.code != 3 {
         assert!(
             probe.stderr.contains("share a cache") || probe.stderr.contains("need two for --placement"),
