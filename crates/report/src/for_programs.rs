@@ -1,4 +1,4 @@
-//! What the reports for programs share: how a value becomes JSON, and how rows become CSV.
+//! What the reports for programs share: how findings become a JSON document, and how rows become CSV.
 
 use std::borrow::Cow;
 
@@ -10,6 +10,33 @@ use crate::quantity::NO_NUMBER;
 
 /// A column of a table for programs: its name, and what stands in it.
 pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
+
+/// What is printed as a document of its own.
+pub(crate) trait Form: JsonSchema + Serialize {
+    /// Name and version, which a change of its fields changes.
+    const NAME: &'static str;
+}
+
+// The envelope of a document; what is said of its form is said of its content, and both are called the same.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "{T}")]
+pub(crate) struct Document<T> {
+    /// Name and version of this form.
+    schema: &'static str,
+    #[serde(flatten)]
+    content: T,
+}
+
+impl<T: Form> Document<T> {
+    pub(crate) fn of(content: T) -> Self {
+        Document { schema: T::NAME, content }
+    }
+}
+
+/// A document as indented JSON that is safe to print, and a newline.
+pub(crate) fn document(content: impl Form) -> String {
+    json(&Document::of(content))
+}
 
 /// A value as indented JSON that is safe to print, and a newline. Numbers that are not finite become `null`, which is
 /// what serde_json makes of them. What is printed has a schema (`schema.rs`).

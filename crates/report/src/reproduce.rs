@@ -9,18 +9,20 @@ mod csv;
 pub(crate) mod json;
 mod screen;
 
-use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict, Verdicts};
 
 use crate::entry::{Entry, Side, Tone};
 use crate::figure::Figure;
+use crate::for_programs::document;
 use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::page::{Block, Page};
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
-pub use claims::{CLAIMS_SCHEMA, render_claims};
-pub use json::REPRODUCE_SCHEMA;
+pub use claims::render_claims;
 
 /// A longer table of a figure is for the page and the JSON.
 const ROWS_PRINTED: usize = 40;
@@ -28,28 +30,41 @@ const ROWS_PRINTED: usize = 40;
 /// A longer reason does not go into a cell.
 const SHORT: usize = 30;
 
-/// What became of a command.
-#[derive(Clone, Debug)]
+/// A command that was run.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Command {
-    /// The step's name, and that of the file that it left.
+    /// Its name among the steps of the exhibits, and that of the file that it left.
     pub step: String,
     /// The command line, as one would type it.
+    #[serde(rename = "command")]
     pub line: String,
-    /// Why it left nothing; none where it did.
+    /// Why it left no record. `None` where it did.
     pub missing: Option<String>,
 }
 
 /// One paper, redone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Reproduction<'a> {
     /// Which.
     pub paper: Paper,
-    /// Its figures and tables.
-    pub exhibits: &'a [Exhibit],
+    /// Authors, title, where and when.
+    citation: &'static str,
+    /// Where it was redone, in one line.
+    pub(crate) machine: &'a str,
+    /// How many claims of each kind have which verdict.
+    pub(crate) verdicts: Verdicts,
+    /// One for each published figure or table.
+    pub(crate) exhibits: &'a [Exhibit],
     /// What was run.
-    pub commands: &'a [Command],
-    /// The machine, in one line.
-    pub machine: &'a str,
+    pub(crate) commands: &'a [Command],
+}
+
+impl<'a> Reproduction<'a> {
+    /// Of what was found, by these commands, on a machine that is named in one line.
+    pub fn new(paper: Paper, exhibits: &'a [Exhibit], commands: &'a [Command], machine: &'a str) -> Self {
+        let (citation, verdicts) = (paper.citation(), Verdicts::of(exhibits));
+        Reproduction { paper, citation, machine, verdicts, exhibits, commands }
+    }
 }
 
 /// Writes them for a terminal, or for programs: one object of JSON, or a row of CSV for each claim.
@@ -65,7 +80,7 @@ pub fn render(reproductions: &[Reproduction<'_>], format: Format, style: Style) 
             page.finish()
         }
         Format::Csv => csv::render(reproductions),
-        Format::Json => json::render(reproductions),
+        Format::Json => document(json::Report { version: env!("CARGO_PKG_VERSION"), papers: reproductions }),
     }
 }
 
@@ -75,43 +90,28 @@ pub(crate) fn blocks(reproduction: &Reproduction<'_>) -> Vec<Block> {
     page.into_blocks()
 }
 
-/// How many claims of a kind are reproduced, are not, and could not be decided.
-pub fn tally(exhibits: &[Exhibit], kind: Kind) -> [usize; 3] {
-    let claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims).filter(|claim| claim.entry.kind == kind);
-    let mut tally = [0; 3];
-    for claim in claims {
-        tally[match claim.verdict {
-            Verdict::Holds => 0,
-            Verdict::Differs => 1,
-            Verdict::Undecided => 2,
-        }] += 1;
-    }
-    tally
-}
-
 /// How many claims are reproduced.
 fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
-    page.paragraph(&format!("{}: {}", reproduction.paper.title(), answer(reproduction.exhibits)));
+    page.paragraph(&format!("{}: {}", reproduction.paper.title(), answer(&reproduction.verdicts)));
 }
 
 /// The tested claims, then those that something was fitted for; definitions are not counted.
-pub(crate) fn answer(exhibits: &[Exhibit]) -> String {
-    let are = |number: usize| if number == 1 { "is" } else { "are" };
-    let [hold, differ, open] = tally(exhibits, Kind::Tested);
-    let all = hold + differ + open;
+pub(crate) fn answer(verdicts: &Verdicts) -> String {
+    let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
+    let Verdicts { tested, calibrated } = verdicts;
     let mut answer = format!(
-        "of {all} claims, {hold} {} reproduced, {differ} {} not reproduced, and {open} {} inconclusive.",
-        are(hold),
-        are(differ),
-        are(open)
+        "of {} claims, {} reproduced, {} not reproduced, and {} inconclusive.",
+        tested.all(),
+        are(tested.holds),
+        are(tested.differs),
+        are(tested.undecided)
     );
-    let [hold, differ, open] = tally(exhibits, Kind::Calibrated);
-    if hold + differ + open > 0 {
+    if calibrated.all() > 0 {
         answer += &format!(
-            " After calibration, {hold} {} consistent, {differ} {} not, and {open} {} inconclusive.",
-            are(hold),
-            are(differ),
-            are(open)
+            " After calibration, {} consistent, {} not, and {} inconclusive.",
+            are(calibrated.holds),
+            are(calibrated.differs),
+            are(calibrated.undecided)
         );
     }
     answer

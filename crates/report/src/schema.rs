@@ -7,6 +7,7 @@ use serde_json::Value;
 use switchcost_observation::Observation;
 use switchcost_record::Fitness;
 
+use crate::for_programs::{Document, Form};
 use crate::simulate::{at_once, orders, trials};
 use crate::{compare, inject, measure, observe, reproduce, simulate, trace};
 
@@ -14,22 +15,26 @@ use crate::{compare, inject, measure, observe, reproduce, simulate, trace};
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         of::<measure::json::ReportView<'_>>(measure::MEASURE_REPORT_SCHEMA),
-        of::<observe::json::View<'_>>(observe::OBSERVE_REPORT_SCHEMA),
+        of_document::<observe::json::Report<'_>>(),
         of::<Observation>(switchcost_observation::OBSERVATION_FORM),
         of::<inject::json::View<'_>>(inject::INJECT_REPORT_SCHEMA),
         of::<switchcost_profile::Profile>(switchcost_profile::PROFILE_SCHEMA),
         of::<switchcost_profile::Prices>(switchcost_profile::PRICES_SCHEMA),
         of::<compare::json::View<'_>>(compare::COMPARE_SCHEMA),
         of::<Fitness>(switchcost_record::DOCTOR_SCHEMA),
-        of::<trace::Info<'_>>(trace::INFO_SCHEMA),
-        of::<trace::Checked<'_>>(trace::CHECK_SCHEMA),
+        of_document::<trace::Info<'_>>(),
+        of_document::<trace::Checked<'_>>(),
         of::<simulate::json::ReportView<'_>>(simulate::SIMULATE_REPORT_SCHEMA),
         of::<trials::TrialsView<'_>>(simulate::SIMULATE_TRIALS_SCHEMA),
         of::<orders::OrdersView<'_>>(simulate::SIMULATE_ORDERS_SCHEMA),
         of::<at_once::View<'_>>(simulate::SIMULATE_AT_ONCE_SCHEMA),
-        of::<reproduce::json::View<'_>>(reproduce::REPRODUCE_SCHEMA),
-        of::<reproduce::claims::View>(reproduce::CLAIMS_SCHEMA),
+        of_document::<reproduce::json::Report<'_>>(),
+        of_document::<reproduce::claims::Claims>(),
     ]
+}
+
+fn of_document<T: Form>() -> (&'static str, Schema) {
+    of::<Document<T>>(T::NAME)
 }
 
 /// The schema of one form, whose field `schema` is its name.

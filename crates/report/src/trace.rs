@@ -5,21 +5,15 @@ use serde::Serialize;
 use switchcost_trace::{Cause, CheckReport, Chunk, Mark, TraceSummary, syscall_name};
 
 use crate::entry::{Side, Tone};
-use crate::for_programs::{csv, json};
+use crate::for_programs::{Form, csv, document};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::plain::plain;
 use crate::{Format, Style};
 
-/// Version 1: the first.
-pub(crate) const INFO_SCHEMA: &str = "switchcost.trace-info/1";
-pub(crate) const CHECK_SCHEMA: &str = "switchcost.trace-check/1";
-
 /// What is in a trace.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Info<'a> {
-    /// Name and version of this form.
-    schema: &'static str,
     /// What the trace says of itself.
     header: &'a switchcost_trace::TraceHeader,
     /// Chunks.
@@ -54,6 +48,11 @@ pub(crate) struct Info<'a> {
     loss: Option<String>,
 }
 
+impl Form for Info<'_> {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.trace-info/1";
+}
+
 /// Switches of one cause.
 #[derive(JsonSchema, Serialize)]
 struct SwitchCount {
@@ -86,7 +85,7 @@ struct ProcessRow {
 pub fn render_info(summary: &TraceSummary, format: Format, style: Style) -> String {
     let info = info(summary);
     match format {
-        Format::Json => json(&info),
+        Format::Json => document(info),
         Format::Csv => csv(process_rows(&info)),
         Format::Table => info_table(&info, style),
     }
@@ -107,7 +106,6 @@ fn info(summary: &TraceSummary) -> Info<'_> {
         references: process.references,
     });
     Info {
-        schema: INFO_SCHEMA,
         header: &summary.header,
         chunks: summary.chunks,
         bytes: summary.bytes,
@@ -232,8 +230,6 @@ fn processes(info: &Info<'_>) -> Grid {
 /// Whether a trace is sound.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Checked<'a> {
-    /// Name and version of this form.
-    schema: &'static str,
     /// Whether the trace is whole and without a problem.
     is_sound: bool,
     /// Chunks read.
@@ -256,13 +252,17 @@ pub(crate) struct Checked<'a> {
     loss: Option<String>,
 }
 
+impl Form for Checked<'_> {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.trace-check/1";
+}
+
 /// What a check found, as text that ends in a newline. As CSV: one row for each problem.
 pub fn render_check(report: &CheckReport, format: Format, style: Style) -> String {
     let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
     let loss = report.loss.as_ref().map(ToString::to_string);
     match format {
-        Format::Json => json(&Checked {
-            schema: CHECK_SCHEMA,
+        Format::Json => document(Checked {
             is_sound: report.is_sound(),
             chunks: report.chunks,
             blocks: report.blocks,

@@ -6,6 +6,7 @@
 mod judged;
 mod rule;
 mod term;
+mod verdicts;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ pub use judged::{Claim, Reason};
 pub use rule::{Rule, Verdict};
 pub use term::Term;
 pub(crate) use term::{Found, exact, over, ranged, ratio, ratio_within_run};
+pub use verdicts::{Counts, Verdicts};
 
 /// What a verdict on a claim is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]

@@ -28,7 +28,7 @@ mod text;
 mod today;
 
 pub use chart::{Axis, Chart, Series, Style};
-pub use claims::{Claim, Entry, Kind, Reason, ReasonEntry, Rule, Term, Verdict, table};
+pub use claims::{Claim, Counts, Entry, Kind, Reason, ReasonEntry, Rule, Term, Verdict, Verdicts, table};
 pub use exhibit::{Cell, Exhibit, Table};
 pub use paper::Paper;
 pub use records::Records;

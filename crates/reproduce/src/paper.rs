@@ -1,10 +1,13 @@
+use schemars::JsonSchema;
+use serde::Serialize;
 use strum::{Display, EnumIter, EnumString};
 
 use crate::claims::Quantities;
 use crate::{Exhibit, Records, Site, Step, blog, claims, li2007, lmbench, michigan, mogul1990, today};
 
 /// What was published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, EnumIter)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, EnumIter, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Paper {
     /// Li, Ding and Shen 2007.

@@ -33,7 +33,7 @@ fn entry(reproduction: &Reproduction<'_>) -> Markup {
         section {
             h2 { a href={ (name) ".html" } { (reproduction.paper.title()) } }
             p { (reproduction.paper.citation()) "." }
-            p { "Here, " (answer(reproduction.exhibits)) }
+            p { "Here, " (answer(&reproduction.verdicts)) }
             p { @for exhibit in reproduction.exhibits { (exhibit.name) ": " (exhibit.title) ". " } }
             p { a href={ (name) ".json" } { "The same for programs (JSON)" } }
         }

@@ -6,15 +6,11 @@ use switchcost_observation::{
 };
 use switchcost_record::HostManifest;
 
-use super::OBSERVE_REPORT_SCHEMA;
-use crate::for_programs::json;
+use crate::for_programs::Form;
 
 /// What an observation comes to.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "Report")]
-pub(crate) struct View<'a> {
-    /// Name and version of this form.
-    schema: &'static str,
+pub(crate) struct Report<'a> {
     /// Of the program that observed.
     program_version: &'a str,
     /// RFC 3339, UTC.
@@ -50,9 +46,13 @@ pub(crate) struct View<'a> {
     findings: &'a Findings,
 }
 
-pub(super) fn render(observation: &Observation, findings: &Findings) -> String {
-    json(&View {
-        schema: OBSERVE_REPORT_SCHEMA,
+impl Form for Report<'_> {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.observe/1";
+}
+
+pub(super) fn report<'a>(observation: &'a Observation, findings: &'a Findings) -> Report<'a> {
+    Report {
         program_version: &observation.program,
         started_at: &observation.started_at,
         host: &observation.host,
@@ -69,5 +69,5 @@ pub(super) fn render(observation: &Observation, findings: &Findings) -> String {
         slice_extensions: observation.slice_extensions,
         calibration: observation.calibration.as_ref(),
         findings,
-    })
+    }
 }

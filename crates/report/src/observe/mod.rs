@@ -24,13 +24,9 @@ pub use metrics::{Scraped, metrics};
 pub use perfetto::{Clocks, Perfetto};
 pub use stacks::{folded, pprof};
 
+use crate::for_programs::document;
 use crate::page::{Block, Page};
 use crate::{Format, Style};
-
-/// Name and version of the JSON form.
-///
-/// Version 1: the first.
-pub const OBSERVE_REPORT_SCHEMA: &str = "switchcost.observe/1";
 
 /// What the first table has a row for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
@@ -52,7 +48,7 @@ pub fn render(observation: &Observation, findings: &Findings, by: By, format: Fo
             add(&mut page, observation, findings, by, &limits);
             page.finish()
         }
-        Format::Json => json::render(observation, findings),
+        Format::Json => document(json::report(observation, findings)),
         Format::Csv => csv::render(findings),
     }
 }

@@ -4,31 +4,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_reproduce::{Entry, Kind, Paper, table};
 
-use crate::for_programs::{self, csv};
+use crate::for_programs::{Form, csv, document};
 use crate::format::{Format, Style};
 use crate::page::Page;
 
-/// Name and version of the JSON form.
-///
-/// Version 1: the first.
-pub const CLAIMS_SCHEMA: &str = "switchcost.claims/1";
-
 /// What is to be judged.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "Claims")]
-pub(crate) struct View {
-    /// Name and version of this form.
-    schema: &'static str,
+pub(crate) struct Claims {
     /// One for each paper that was asked for.
-    papers: Vec<PaperView>,
+    papers: Vec<PaperClaims>,
+}
+
+impl Form for Claims {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.claims/1";
 }
 
 /// The claims of one paper.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "PaperClaims")]
-struct PaperView {
+struct PaperClaims {
     /// Its name.
-    paper: String,
+    paper: Paper,
     /// Its claims, each as the table has it.
     claims: Vec<Entry>,
 }
@@ -42,8 +38,8 @@ pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
             page.finish()
         }
         Format::Json => {
-            let view = |paper: &Paper| PaperView { paper: paper.to_string(), claims: table(*paper) };
-            for_programs::json(&View { schema: CLAIMS_SCHEMA, papers: papers.iter().map(view).collect() })
+            let papers = papers.iter().map(|paper| PaperClaims { paper: *paper, claims: table(*paper) });
+            document(Claims { papers: papers.collect() })
         }
         Format::Csv => {
             csv(std::iter::once(NAMES.map(str::to_owned).to_vec()).chain(papers.iter().flat_map(|p| rows(*p))))

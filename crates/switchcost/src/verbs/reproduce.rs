@@ -95,7 +95,7 @@ fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArg
     let reproductions: Vec<Reproduction<'_>> = done
         .iter()
         .zip(&exhibits)
-        .map(|(done, exhibits)| Reproduction { paper: done.paper, exhibits, commands: &done.commands, machine })
+        .map(|(done, exhibits)| Reproduction::new(done.paper, exhibits, &done.commands, machine))
         .collect();
     site::write(&reproductions, folder, arguments.figures)?;
     let output = Output::claim(None)?;

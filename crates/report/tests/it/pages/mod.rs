@@ -328,7 +328,7 @@ fn reproduced_page() -> Html {
         exhibit("Figure 3", Axis::Size, Axis::Linear),
     ];
     let commands = [Command { step: "a".to_owned(), line: HARM.to_owned(), missing: Some(HARM.to_owned()) }];
-    let reproduction = Reproduction { paper: Paper::Li2007, exhibits: &exhibits, commands: &commands, machine: HARM };
+    let reproduction = Reproduction::new(Paper::Li2007, &exhibits, &commands, HARM);
     render_reproduction(&reproduction)
 }
 
