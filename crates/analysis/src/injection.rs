@@ -11,6 +11,8 @@ pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_injection::{Injection, Plan, Run, TwinRun, Way};
 use switchcost_record::{Cache, CoreClock};
 use switchcost_units::{Bytes, CpuId, Nanos};
@@ -18,6 +20,7 @@ use switchcost_units::{Bytes, CpuId, Nanos};
 use crate::estimate::estimate;
 use crate::findings::Estimate;
 use crate::order_statistics::median;
+use crate::serialised::or_null;
 
 pub use power::{Power, half_width_ns, power};
 pub use service::ServiceFindings;
@@ -32,24 +35,26 @@ pub const USUAL_RATE: f64 = 250.0;
 const LEAST_HIT: f64 = 0.95;
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
-    /// CPU time of a copy that is not preempted.
+    /// CPU time of a copy that is not preempted, in nanoseconds.
     pub cpu_ns: Option<f64>,
-    /// The mean clock of the core, where the cycles of its multiplication are known.
+    /// The mean clock of the core, at which costs are reported, where the cycles of its multiplication are known.
     pub core_hertz: Option<f64>,
-    /// For each footprint of the plan, in its order, at its first period.
+    /// A second of the program's own time; of a service, of wall time. At the first period.
+    pub preemptions_per_second: f64,
+    /// The footprint that is reported first: the largest that fits into the second level, else the largest of all.
+    pub headline_footprint_bytes: Option<Bytes>,
+    /// The rate of `share_at_usual_rate`.
+    pub usual_rate_per_second: f64,
+    /// One for each footprint of the plan, in its order, at the first period.
     pub footprints: Vec<FootprintFinding>,
-    /// The same at each period, where there are several.
+    /// The same at each period; empty where there is one alone.
     pub periods: Vec<PeriodFinding>,
-    /// What it costs to be moved to another CPU, or back, with nothing touched; its part of cold caches is what that costs more than to be
-    /// preempted and stay.
-    pub moved: Option<(CpuId, FootprintFinding)>,
-    /// The footprint to be reported first: the largest that fits into the second level, else the largest of all.
-    pub headline: usize,
-    /// Preemptions a second of CPU time of the program, at the first period.
-    pub per_second: f64,
+    /// To be moved to another CPU, or back; `None` where that was not tried.
+    pub moved: Option<MovedFinding>,
     /// Of a service, of which cold caches alone are found.
+    #[serde(skip)]
     pub service: Option<ServiceFindings>,
 }
 
@@ -59,66 +64,115 @@ const SMALL: f64 = 0.25;
 impl Findings {
     /// Whether so small a difference of a period from the first leaves the loss by all preemptions in proportion to their number.
     pub fn is_in_proportion(&self, more: &Estimate) -> bool {
-        let cost = self.first().and_then(|first| first.reload_ns.as_ref().unwrap_or(&first.cost_ns).as_ref().ok());
+        let cost = self.first().and_then(FootprintFinding::lost);
         cost.is_some_and(|cost| more.low.abs().max(more.high.abs()) <= SMALL * cost.estimate)
     }
 
     /// The one that is reported first.
     pub fn first(&self) -> Option<&FootprintFinding> {
-        self.footprints.get(self.headline)
+        self.headline_of(&self.footprints)
     }
 
     /// With nothing touched.
     pub fn direct(&self) -> Option<&FootprintFinding> {
         self.footprints.first()
     }
+
+    fn headline_of<'a>(&self, footprints: &'a [FootprintFinding]) -> Option<&'a FootprintFinding> {
+        footprints.iter().find(|found| Some(found.footprint_bytes) == self.headline_footprint_bytes)
+    }
 }
 
 /// What a preemption costs at one of several periods.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Period")]
 pub struct PeriodFinding {
     /// How long the program runs until it is preempted.
     pub period_ns: Nanos,
-    /// Preemptions a second of its CPU time; of a service, of wall time.
-    pub per_second: f64,
-    /// For each footprint of the plan, in its order.
+    /// A second of the program's own time; of a service, of wall time.
+    pub preemptions_per_second: f64,
+    /// One for each footprint of the plan, in its order.
     pub footprints: Vec<FootprintFinding>,
     /// What cold caches cost more than at the first period, with the footprint that is reported first; where that is nothing, what a
-    /// preemption does. None of the first.
+    /// preemption does; `None` of the first.
+    #[serde(serialize_with = "or_null")]
+    #[schemars(with = "Option<Estimate>")]
     pub more_than_first_ns: Option<Result<Estimate, String>>,
 }
 
 impl PeriodFinding {
     /// With the footprint that is reported first.
     pub fn headline<'a>(&'a self, findings: &Findings) -> Option<&'a FootprintFinding> {
-        self.footprints.get(findings.headline)
+        findings.headline_of(&self.footprints)
     }
 }
 
 /// What a preemption costs where the preemptor touches so much.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Footprint")]
 pub struct FootprintFinding {
-    /// What it touches.
+    /// What the other task touches.
     pub footprint_bytes: Bytes,
-    /// Runs, or groups of phases.
+    /// Runs with it, or groups of phases.
     pub runs: usize,
     /// Preemptions in all of them.
     pub preemptions: u64,
-    /// How long the preemptor had the CPU each time, in nanoseconds.
+    /// How long the other task touched it, each time, in nanoseconds.
     pub away_ns: Option<f64>,
     /// The share of preemptions that took the CPU from the program, as the kernel counts its involuntary switches; of a service, of those
     /// after which it ran before the next.
     pub hit: Option<f64>,
     /// A preemption, all in all.
-    pub cost_ns: Result<Estimate, String>,
-    /// What of it is more than with nothing touched, in the same passes; none of that one itself.
+    pub cost_ns: Option<Estimate>,
+    /// What of it is more than with nothing touched, in the same passes: cold caches, of the program and of the kernel's switch; `None` of
+    /// that one, but for a service, of which it is 0 but for the instrument.
+    #[serde(serialize_with = "or_null")]
+    #[schemars(with = "Option<Estimate>")]
     pub reload_ns: Option<Result<Estimate, String>>,
+    /// Of the program's time, all in all.
+    pub share_at_usual_rate: Option<f64>,
+    /// Why there is no cost.
+    pub why_not_measured: Option<String>,
 }
 
 impl FootprintFinding {
     /// Whether there is a cost.
     pub fn is_measured(&self) -> bool {
-        self.cost_ns.is_ok() || matches!(self.reload_ns, Some(Ok(_)))
+        self.cost_ns.is_some() || self.reload().is_some()
+    }
+
+    /// Cold caches, where they were measured.
+    pub fn reload(&self) -> Option<&Estimate> {
+        self.reload_ns.as_ref()?.as_ref().ok()
+    }
+
+    /// Cold caches; with nothing touched, all of it.
+    fn lost(&self) -> Option<&Estimate> {
+        if self.reload_ns.is_some() { self.reload() } else { self.cost_ns.as_ref() }
+    }
+}
+
+/// What it costs to be moved to another CPU, or back, with nothing touched.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Moved")]
+pub struct MovedFinding {
+    /// The other CPU.
+    pub cpu: CpuId,
+    /// How often, in all runs.
+    pub moves: u64,
+    /// Each time.
+    pub cost_ns: Option<Estimate>,
+    /// What of it is more than to be preempted and stay.
+    pub more_than_staying_ns: Option<Estimate>,
+    /// The same as what a preemption is that moves, beside those that do not.
+    #[serde(skip)]
+    pub found: FootprintFinding,
+}
+
+impl MovedFinding {
+    fn new(cpu: CpuId, found: FootprintFinding) -> Self {
+        let (cost_ns, more_than_staying_ns) = (found.cost_ns.clone(), found.reload().cloned());
+        MovedFinding { cpu, moves: found.preemptions, cost_ns, more_than_staying_ns, found }
     }
 }
 
@@ -143,7 +197,7 @@ fn of_twins(record: &Injection) -> Findings {
     let headline_of = |timing| by_block(&record.runs, Way { timing, footprint: headline, is_moved: false }, chain_ns);
     let periods = plan.timings().into_iter().enumerate().map(|(timing, of)| PeriodFinding {
         period_ns: of.period_ns,
-        per_second: per_second(of.period_ns),
+        preemptions_per_second: per_second(of.period_ns),
         footprints: at(timing),
         more_than_first_ns: (timing > 0).then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
     });
@@ -151,11 +205,12 @@ fn of_twins(record: &Injection) -> Findings {
     Findings {
         cpu_ns: mean(record.runs.iter().map(|run| run.undisturbed().cpu_ns.0 as f64)),
         core_hertz: hertz(&record.header.core_clock, chain_ns),
+        preemptions_per_second: per_second(plan.period_ns),
+        headline_footprint_bytes: plan.footprints_bytes.get(headline).copied(),
+        usual_rate_per_second: USUAL_RATE,
         footprints: at(0),
         periods: if plan.further.is_empty() { Vec::new() } else { periods.collect() },
-        moved: plan.moves_to.map(|cpu| (cpu, finding(plan, &record.runs, moved, chain_ns))),
-        headline,
-        per_second: per_second(plan.period_ns),
+        moved: plan.moves_to.map(|cpu| MovedFinding::new(cpu, finding(plan, &record.runs, moved, chain_ns))),
         service: None,
     }
 }
@@ -205,13 +260,16 @@ fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> Footpr
     let each = |sum: f64| (preemptions > 0).then(|| sum / preemptions as f64);
     let hit = hit(&own).filter(|_| !plan.preempts_nobody);
     let costs: Vec<f64> = own.iter().filter_map(|run| cost_ns(run, chain_ns?)).collect();
+    let cost = found_on_cpu(hit).and_then(|()| judged(&costs));
     FootprintFinding {
         footprint_bytes: plan.footprints_bytes[way.footprint],
         runs: own.len(),
         preemptions,
         away_ns: each(own.iter().map(|run| run.preempted().away_ns.0 as f64).sum()),
         hit,
-        cost_ns: found_on_cpu(hit).and_then(|()| judged(&costs)),
+        share_at_usual_rate: cost.as_ref().ok().map(|cost| cost.estimate * USUAL_RATE / 1e9),
+        why_not_measured: cost.as_ref().err().cloned(),
+        cost_ns: cost.ok(),
         reload_ns: (!is_direct).then(|| found_on_cpu(hit).and_then(|()| judged(&reloads(runs, way, chain_ns)))),
     }
 }

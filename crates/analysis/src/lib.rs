@@ -34,6 +34,7 @@ mod repetition;
 mod run;
 mod run_spread;
 mod segments;
+mod serialised;
 mod signed_rank;
 pub mod simulation;
 mod speed;

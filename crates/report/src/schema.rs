@@ -17,7 +17,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         of::<measure::json::ReportView<'_>>(measure::MEASURE_REPORT_SCHEMA),
         of_document::<observe::json::Report<'_>>(),
         of::<Observation>(switchcost_observation::OBSERVATION_FORM),
-        of::<inject::json::View<'_>>(inject::INJECT_REPORT_SCHEMA),
+        of_document::<inject::json::Report<'_>>(),
         of::<switchcost_profile::Profile>(switchcost_profile::PROFILE_SCHEMA),
         of::<switchcost_profile::Prices>(switchcost_profile::PRICES_SCHEMA),
         of::<compare::json::View<'_>>(compare::COMPARE_SCHEMA),

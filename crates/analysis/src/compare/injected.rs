@@ -96,8 +96,8 @@ fn side_of((footprint, quantity): Key, name: &str, side: &[Findings], options: O
     let of = |findings: &Findings| -> Option<Estimate> {
         let found = findings.footprints.iter().find(|found| found.footprint_bytes == footprint)?;
         match quantity {
-            Quantity::PreemptionReload => found.reload_ns.as_ref()?.as_ref().ok().cloned(),
-            _ => found.cost_ns.as_ref().ok().cloned(),
+            Quantity::PreemptionReload => found.reload().cloned(),
+            _ => found.cost_ns.clone(),
         }
     };
     let costs: Option<Vec<Estimate>> = side.iter().map(of).collect();

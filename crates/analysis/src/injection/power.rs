@@ -20,7 +20,7 @@ pub struct Power {
 pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
     let record = Injection { header: header.clone(), runs: runs.to_vec(), groups: Vec::new(), end: None };
     let half_widths = analyse(&record).footprints.into_iter().map(|found| {
-        let cost = found.cost_ns.ok()?;
+        let cost = found.cost_ns?;
         (cost.low > 0.0).then(|| (cost.high - cost.low) / 2.0 / cost.estimate)
     });
     let half_width = half_widths.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)?;
@@ -32,6 +32,6 @@ pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
 pub fn half_width_ns(header: &Header, groups: &[Group]) -> Option<f64> {
     let record = Injection { header: header.clone(), runs: Vec::new(), groups: groups.to_vec(), end: None };
     let findings = analyse(&record);
-    let reload = findings.first()?.reload_ns.as_ref()?.as_ref().ok()?;
+    let reload = findings.first()?.reload()?;
     Some((reload.high - reload.low) / 2.0)
 }

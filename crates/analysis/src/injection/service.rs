@@ -5,41 +5,40 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_injection::{Arm, Group, Injection, Phase, Service};
-
 use switchcost_units::Bytes;
 
-use super::{Findings, FootprintFinding, PeriodFinding, headline, hertz, judged, mean, paired};
+use super::{Findings, FootprintFinding, PeriodFinding, USUAL_RATE, headline, hertz, judged, mean, paired};
 use crate::findings::Estimate;
 
 /// In fewer pieces of work one more or less counts for too much.
 const LEAST_WORK: u64 = 10;
 
-/// What was found of a service beside cold caches.
-#[derive(Clone, Debug, PartialEq)]
+/// A service, and what was found of it beside cold caches.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "ServiceFound")]
 pub struct ServiceFindings {
-    /// What a preemption costs that touches nothing, as long as one of the first footprint, beside not being preempted. A server that was
-    /// held up finds more requests at once, so that it may be below 0.
-    pub held_up_ns: Result<Estimate, String>,
-    /// For how long it was held up, in nanoseconds.
+    /// Who it was.
+    pub preempted: Service,
+    /// What a preemption that touches nothing, as long as one of the first footprint, costs beside not being preempted; below 0 where it
+    /// finds more to do at once afterwards.
+    pub held_up_ns: Option<Estimate>,
+    /// For how long it was held up then, in nanoseconds.
     pub held_up_for_ns: Option<f64>,
-    /// CPU time for a piece of work, where nothing was touched.
+    /// CPU time for a piece of work where nothing was touched, in nanoseconds.
     pub cpu_per_work_ns: Option<f64>,
     /// Pieces of work a second, before it was preempted.
     pub work_per_second: f64,
     /// Its share of a CPU then.
     pub cpu_share: f64,
-    /// Preemptions a second of wall time then, by the kernel's count.
+    /// By itself then, a second of wall time, by the kernel's count.
     pub preemptions_per_second: f64,
-    /// Groups of phases without enough work.
+    /// Of its CPU time, what its own preemptions take in cold caches at the price of the footprint that is reported first.
+    pub share_of_own: Option<f64>,
+    /// Groups of phases that were left out: they have too little work.
     pub without_work: usize,
-}
-
-impl ServiceFindings {
-    /// The share of its CPU time that its own preemptions take, at so much each.
-    pub fn share(&self, cost_ns: f64) -> Option<f64> {
-        (self.cpu_share > 0.0).then(|| cost_ns * self.preemptions_per_second / 1e9 / self.cpu_share)
-    }
 }
 
 pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
@@ -57,23 +56,31 @@ pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
     };
     let periods = plan.timings().into_iter().enumerate().map(|(timing, of)| PeriodFinding {
         period_ns: of.period_ns,
-        per_second: per_second(&record.groups, timing).unwrap_or(0.0),
+        preemptions_per_second: per_second(&record.groups, timing).unwrap_or(0.0),
         footprints: at(timing),
         more_than_first_ns: (timing > 0).then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
     });
+    let footprints = at(0);
+    let price = footprints.get(headline).and_then(FootprintFinding::reload);
     Findings {
         cpu_ns: None,
         core_hertz: hertz(&record.header.core_clock, chain_ns),
-        headline,
-        per_second: per_second(&record.groups, 0).unwrap_or(0.0),
-        footprints: at(0),
+        preemptions_per_second: per_second(&record.groups, 0).unwrap_or(0.0),
+        headline_footprint_bytes: plan.footprints_bytes.get(headline).copied(),
+        usual_rate_per_second: USUAL_RATE,
         periods: if plan.further.is_empty() { Vec::new() } else { periods.collect() },
         moved: None,
-        service: Some(of_service(record, service, chain_ns)),
+        service: Some(of_service(record, service, chain_ns, price)),
+        footprints,
     }
 }
 
-fn of_service(record: &Injection, service: &Service, chain_ns: Option<f64>) -> ServiceFindings {
+fn of_service(
+    record: &Injection,
+    service: &Service,
+    chain_ns: Option<f64>,
+    price: Option<&Estimate>,
+) -> ServiceFindings {
     let seconds = service.look.wall_ns.0.max(1) as f64 / 1e9;
     let against_idle: Vec<&Group> = record.groups.iter().filter(|group| group.is_against_idle()).collect();
     let held_up: Vec<f64> =
@@ -81,13 +88,18 @@ fn of_service(record: &Injection, service: &Service, chain_ns: Option<f64>) -> S
     let spinning = || record.groups.iter().flat_map(|group| group.of(Arm::Spinning));
     let work: u64 = spinning().map(|phase| phase.work).sum();
     let chains: f64 = spinning().filter_map(chains).sum();
+    let cpu_share = service.look.cpu_ns.0 as f64 / 1e9 / seconds;
+    let preemptions_per_second = service.look.involuntary as f64 / seconds;
+    let share = |price: &Estimate| (cpu_share > 0.0).then(|| price.estimate * preemptions_per_second / 1e9 / cpu_share);
     ServiceFindings {
-        held_up_ns: judged(&held_up),
+        preempted: service.clone(),
+        held_up_ns: judged(&held_up).ok(),
         held_up_for_ns: away(against_idle.iter().flat_map(|group| group.of(Arm::Spinning))),
         cpu_per_work_ns: chain_ns.filter(|_| work > 0).map(|chain| chains * chain / work as f64),
         work_per_second: service.look.work as f64 / seconds,
-        cpu_share: service.look.cpu_ns.0 as f64 / 1e9 / seconds,
-        preemptions_per_second: service.look.involuntary as f64 / seconds,
+        cpu_share,
+        preemptions_per_second,
+        share_of_own: price.and_then(share),
         without_work: record.groups.iter().filter(|group| !has_work(group)).count(),
     }
 }
@@ -109,8 +121,10 @@ fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> Foo
         preemptions,
         away_ns: away(touching()),
         hit: (turns > 0).then(|| preemptions as f64 / turns as f64),
-        cost_ns: Err("a service is preempted in both arms, and what the switch costs cancels".to_owned()),
+        cost_ns: None,
         reload_ns: Some(judged(&costs)),
+        share_at_usual_rate: None,
+        why_not_measured: Some("a service is preempted in both arms, and what the switch costs cancels".to_owned()),
     }
 }
 
@@ -217,7 +231,7 @@ mod tests {
     }
 
     fn reload(findings: &Findings, place: usize) -> &Estimate {
-        findings.footprints[place].reload_ns.as_ref().expect("of a service").as_ref().expect("enough groups")
+        findings.footprints[place].reload().expect("enough groups")
     }
 
     #[test]
@@ -240,8 +254,9 @@ mod tests {
         let held_up = service.held_up_ns.as_ref().expect("40 groups").estimate;
         assert!((held_up + 2_000.0).abs() < 150.0, "{held_up}");
         assert_eq!((service.preemptions_per_second, service.cpu_share, service.without_work), (900.0, 0.5, 0));
-        // 900 of 1.5 us in a second, of which it has the half.
-        assert!((service.share(1_500.0).expect("it runs") - 0.0027).abs() < 1e-9);
+        // 900 in a second, of which it has the half.
+        let share = service.share_of_own.expect("it runs");
+        assert!((share / (cost.estimate * 900.0 * 2.0 / 1e9) - 1.0).abs() < 1e-9, "{share}");
         assert!(!found.footprints[2].is_measured() && found.footprints[1].is_measured());
     }
 

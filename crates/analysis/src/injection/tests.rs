@@ -98,8 +98,9 @@ fn known_costs_come_out_in_their_parts() {
     assert!((reload.estimate - 1_500.0).abs() < 5.0 && direct.reload_ns.is_none());
     assert_eq!((direct.runs, direct.preemptions, direct.away_ns, direct.hit), (10, 3_100, Some(500.0), Some(1.0)));
     assert_eq!((never.runs, never.away_ns), (0, None));
-    assert!(never.cost_ns.as_ref().expect_err("no run").contains("found 0 usable repetitions"));
-    assert_eq!((found.headline, found.cpu_ns, found.per_second), (1, Some(100e6), 4_000.0));
+    assert!(never.why_not_measured.as_ref().expect("no run").contains("found 0 usable repetitions"));
+    let headline = found.headline_footprint_bytes;
+    assert_eq!((headline, found.cpu_ns, found.preemptions_per_second), (Some(Bytes::kib(256)), Some(100e6), 4_000.0));
     // 1800 cycles in 540 ns.
     assert!((found.core_hertz.expect("known") / 1e9 - 10.0 / 3.0).abs() < 1e-6);
 }
@@ -149,7 +150,7 @@ fn preemptions_of_who_waits_are_none() {
         run
     };
     let found = analyse(&record((0..10).map(|block| waits(run(block, 0, 9_000.0, 0.0))).collect()));
-    let why = found.footprints[0].cost_ns.clone().expect_err("it waits");
+    let why = found.footprints[0].why_not_measured.clone().expect("it waits");
     assert_eq!(
         why,
         "the program had the CPU at 65 % of the preemptions alone: it waits, and who waits is not preempted"
@@ -166,7 +167,7 @@ fn others_that_take_the_cpu_from_one_twin_in_a_run_do_not_make_it_one_that_waits
     };
     let found = analyse(&record((0..10).map(|block| beside_others(run(block, 0, 9_000.0, 0.0))).collect()));
     assert_eq!(found.footprints[0].hit, Some(1.0));
-    assert!(found.footprints[0].cost_ns.is_ok());
+    assert!(found.footprints[0].cost_ns.is_some());
 }
 
 #[test]
@@ -208,7 +209,7 @@ fn each_period_has_its_costs_and_what_is_more_than_at_the_first() {
     assert!((more.estimate - 2_500.0).abs() < 10.0, "{more:?}");
     let reload = found.periods[1].footprints[1].reload_ns.clone().expect("of data").expect("ten passes");
     assert!((reload.estimate - 4_000.0).abs() < 10.0, "{reload:?}");
-    assert_eq!((found.periods[0].per_second, found.periods[1].per_second), (4_000.0, 1_000.0));
+    assert_eq!((found.periods[0].preemptions_per_second, found.periods[1].preemptions_per_second), (4_000.0, 1_000.0));
 }
 
 #[test]
@@ -221,8 +222,8 @@ fn a_move_is_told_beside_a_preemption_and_is_no_part_of_it() {
     }
     let found = analyse(&record);
     let direct = found.footprints[0].cost_ns.as_ref().expect("ten runs");
-    let (cpu, moved) = found.moved.expect("of the plan");
-    let more = moved.reload_ns.expect("beside staying").expect("ten passes").estimate;
+    let moved = found.moved.expect("of the plan");
+    let more = moved.more_than_staying_ns.expect("ten passes").estimate;
     assert!((direct.estimate - 9_000.0).abs() < 5.0 && (more - 6_000.0).abs() < 10.0, "{direct:?} {more}");
-    assert_eq!((cpu, moved.runs, found.footprints[0].runs), (CpuId(0), 10, 10));
+    assert_eq!((moved.cpu, moved.found.runs, found.footprints[0].runs), (CpuId(0), 10, 10));
 }

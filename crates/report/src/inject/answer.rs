@@ -13,9 +13,12 @@ use crate::simulate::amount::{rounded, share};
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     let Some(first) = findings.first() else { return };
     let text = match &first.cost_ns {
-        Err(why) => format!("What a preemption costs {} is not known: {why}.", program(record)),
-        Ok(cost) if record.header.plan.preempts_nobody => of_nobody(record, cost),
-        Ok(cost) => of_cost(record, findings, first, cost),
+        None => {
+            let why = first.why_not_measured.as_deref().unwrap_or_default();
+            format!("What a preemption costs {} is not known: {why}.", program(record))
+        }
+        Some(cost) if record.header.plan.preempts_nobody => of_nobody(record, cost),
+        Some(cost) => of_cost(record, findings, first, cost),
     };
     page.paragraph(&text);
 }
@@ -47,15 +50,15 @@ fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, co
 
 /// What it costs to be moved.
 pub(super) fn of_moves(record: &Injection, findings: &Findings) -> Option<String> {
-    let (cpu, moved) = findings.moved.as_ref()?;
-    let cost = moved.cost_ns.as_ref().ok()?;
-    let (who, home) = (program(record), record.header.plan.cpu);
-    let more = match moved.reload_ns.as_ref()?.as_ref() {
-        Ok(more) if is_cost(more) => {
+    let moved = findings.moved.as_ref()?;
+    let cost = moved.cost_ns.as_ref()?;
+    let (who, home, cpu) = (program(record), record.header.plan.cpu, moved.cpu);
+    let more = match &moved.more_than_staying_ns {
+        Some(more) if is_cost(more) => {
             format!(", {} more than to be preempted and stay ({})", centre(more), interval(more))
         }
-        Ok(more) => format!("; what is more than to be preempted and stay is {}", with_interval(more)),
-        Err(_) => String::new(),
+        Some(more) => format!("; what is more than to be preempted and stay is {}", with_interval(more)),
+        None => String::new(),
     };
     Some(format!(
         "To be moved from CPU {home} to CPU {cpu}, or back, costs {who} {} each time ({}){more}.",
@@ -74,8 +77,8 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
 
 /// `8.80 us for the switch and its timer, 1.70 us for cold caches`.
 fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
-    let direct = findings.direct()?.cost_ns.as_ref().ok().filter(|direct| is_cost(direct))?;
-    let reload = first.reload_ns.as_ref()?.as_ref().ok()?;
+    let direct = findings.direct()?.cost_ns.as_ref().filter(|direct| is_cost(direct))?;
+    let reload = first.reload()?;
     let data = if is_cost(reload) {
         format!("{} for cold caches", time(reload.estimate))
     } else {
@@ -86,7 +89,7 @@ fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
 
 fn of_its_time(first: &FootprintFinding, cost: &Estimate) -> String {
     let of = |estimate: &Estimate| share(Some(estimate.estimate * USUAL_RATE / 1e9));
-    match first.reload_ns.as_ref().and_then(|reload| reload.as_ref().ok()).filter(|reload| is_cost(reload)) {
+    match first.reload().filter(|reload| is_cost(reload)) {
         Some(reload) => format!("{} of its time for cold caches, {} in all", of(reload), of(cost)),
         None => format!("{} of its time", of(cost)),
     }
@@ -95,5 +98,5 @@ fn of_its_time(first: &FootprintFinding, cost: &Estimate) -> String {
 /// How often it was preempted in fact.
 pub(super) fn rate(findings: &Findings) -> String {
     let of = if findings.service.is_some() { "" } else { " of its time" };
-    format!("{} preemptions a second{of}", rounded(findings.per_second))
+    format!("{} preemptions a second{of}", rounded(findings.preemptions_per_second))
 }

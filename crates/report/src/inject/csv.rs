@@ -8,12 +8,12 @@ use crate::for_programs::{Column, csv};
 fn columns<'a>() -> [Column<Row<'a>>; 13] {
     [
         ("footprint_bytes", |row| row.found.footprint_bytes.0.to_string()),
-        ("cost_low_ns", |row| of(Some(&row.found.cost_ns), |cost| cost.low)),
-        ("cost_ns", |row| of(Some(&row.found.cost_ns), |cost| cost.estimate)),
-        ("cost_high_ns", |row| of(Some(&row.found.cost_ns), |cost| cost.high)),
-        ("reload_low_ns", |row| of(row.found.reload_ns.as_ref(), |cost| cost.low)),
-        ("reload_ns", |row| of(row.found.reload_ns.as_ref(), |cost| cost.estimate)),
-        ("reload_high_ns", |row| of(row.found.reload_ns.as_ref(), |cost| cost.high)),
+        ("cost_low_ns", |row| of(row.found.cost_ns.as_ref(), |cost| cost.low)),
+        ("cost_ns", |row| of(row.found.cost_ns.as_ref(), |cost| cost.estimate)),
+        ("cost_high_ns", |row| of(row.found.cost_ns.as_ref(), |cost| cost.high)),
+        ("reload_low_ns", |row| of(row.found.reload(), |cost| cost.low)),
+        ("reload_ns", |row| of(row.found.reload(), |cost| cost.estimate)),
+        ("reload_high_ns", |row| of(row.found.reload(), |cost| cost.high)),
         ("away_ns", |row| row.found.away_ns.map_or(String::new(), |away| away.to_string())),
         ("hit", |row| row.found.hit.map_or(String::new(), |hit| hit.to_string())),
         ("preemptions", |row| row.found.preemptions.to_string()),
@@ -43,11 +43,11 @@ pub(super) fn render(record: &Injection, findings: &Findings) -> String {
     for period in findings.periods.iter().skip(1) {
         rows.extend(period.footprints.iter().map(|found| Row::of(found, period.period_ns)));
     }
-    rows.extend(findings.moved.iter().map(|(cpu, found)| Row { moved_to: Some(*cpu), ..Row::of(found, first) }));
+    rows.extend(findings.moved.iter().map(|moved| Row { moved_to: Some(moved.cpu), ..Row::of(&moved.found, first) }));
     let names = columns().map(|(name, _)| name.to_owned()).to_vec();
     csv(std::iter::once(names).chain(rows.iter().map(|row| columns().map(|(_, of)| of(row)).to_vec())))
 }
 
-fn of(cost: Option<&Result<Estimate, String>>, number: fn(&Estimate) -> f64) -> String {
-    cost.and_then(|cost| cost.as_ref().ok()).map_or(String::new(), |cost| number(cost).to_string())
+fn of(cost: Option<&Estimate>, number: fn(&Estimate) -> f64) -> String {
+    cost.map_or(String::new(), |cost| number(cost).to_string())
 }

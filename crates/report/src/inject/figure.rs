@@ -47,8 +47,8 @@ type Point<'a> = (String, &'a FootprintFinding);
 
 /// All of a preemption and what of it are cold caches; of a service these alone.
 fn curves(points: &[Point<'_>], axis: &str, is_service: bool) -> Option<Drawing> {
-    let all = |found: &FootprintFinding| found.cost_ns.clone().ok();
-    let data = |found: &FootprintFinding| found.reload_ns.clone()?.ok();
+    let all = |found: &FootprintFinding| found.cost_ns.clone();
+    let data = |found: &FootprintFinding| found.reload().cloned();
     let shown = points.iter().filter_map(|(_, found)| all(found).or_else(|| data(found)));
     let scale = Scale::of(shown.map(|cost| cost.high).reduce(f64::max)?);
     let (whole, part) = if is_service {

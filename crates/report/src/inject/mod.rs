@@ -14,13 +14,9 @@ mod tests;
 use switchcost_analysis::injection::Findings;
 use switchcost_injection::Injection;
 
+use crate::for_programs::document;
 use crate::page::{Block, Page};
 use crate::{Format, Style};
-
-/// Name and version of the JSON form.
-///
-/// Version 1: the first.
-pub const INJECT_REPORT_SCHEMA: &str = "switchcost.inject/1";
 
 /// The findings as text that ends in a newline.
 pub fn render(record: &Injection, findings: &Findings, format: Format, style: Style) -> String {
@@ -30,7 +26,7 @@ pub fn render(record: &Injection, findings: &Findings, format: Format, style: St
             add(&mut page, record, findings, style.is_detailed);
             page.finish()
         }
-        Format::Json => json::render(record, findings),
+        Format::Json => document(json::report(record, findings)),
         Format::Csv => csv::render(record, findings),
     }
 }
@@ -44,9 +40,9 @@ pub(crate) fn blocks(record: &Injection, findings: &Findings) -> Vec<Block> {
 
 /// First the answer, then the curve, then what to know about it; every run where all is wanted.
 fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
-    match (&record.header.service, &findings.service) {
-        (Some(service), Some(found)) => service::add(page, record, service, findings, found),
-        _ => answer::add(page, record, findings),
+    match &findings.service {
+        Some(found) => service::add(page, record, findings, found),
+        None => answer::add(page, record, findings),
     }
     [answer::of_moves(record, findings), periods::answer(findings)]
         .iter()

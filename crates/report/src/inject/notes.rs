@@ -15,11 +15,9 @@ const NEARLY_ALL: f64 = 0.99;
 /// What to know of the numbers.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.heading("Notes", "");
-    match (&record.header.service, &findings.service) {
-        (Some(service), Some(found)) => {
-            service::notes(record, service, found).iter().for_each(|note| page.item(note));
-        }
-        _ => of_twins(page, record, findings),
+    match &findings.service {
+        Some(found) => service::notes(record, found).iter().for_each(|note| page.item(note)),
+        None => of_twins(page, record, findings),
     }
     [others(record), unfinished(record)].into_iter().flatten().for_each(|note| page.item(&note));
 }

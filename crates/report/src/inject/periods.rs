@@ -3,11 +3,11 @@
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, PeriodFinding};
 
-use super::tables::told;
+use super::tables::{cell, told};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{NO_NUMBER, interval, is_below_zero, is_cost, time, with_interval};
+use crate::quantity::{interval, is_below_zero, is_cost, time, with_interval};
 use crate::simulate::amount::{rounded, share};
 
 /// The answer in a sentence, of the period that differs most from the first.
@@ -77,14 +77,13 @@ pub(super) fn table(findings: &Findings) -> Grid {
 }
 
 fn row(findings: &Findings, period: &PeriodFinding, is_service: bool) -> Vec<Entry> {
-    let mut row: Vec<Entry> = vec![of(period).into(), rounded(period.per_second).into()];
+    let mut row: Vec<Entry> = vec![of(period).into(), rounded(period.preemptions_per_second).into()];
     let Some(found) = period.headline(findings) else { return row };
     if !is_service {
-        let loss = found.cost_ns.as_ref().ok().map(|cost| cost.estimate * period.per_second / 1e9);
-        row.extend([told(&found.cost_ns).into(), share(loss).into()]);
+        let loss = found.cost_ns.as_ref().map(|cost| cost.estimate * period.preemptions_per_second / 1e9);
+        row.extend([told(found.cost_ns.as_ref()).into(), share(loss).into()]);
     }
-    let or_none = |cost: Option<&Result<Estimate, String>>| cost.map_or(NO_NUMBER.to_owned(), told);
-    row.extend([or_none(found.reload_ns.as_ref()).into(), or_none(period.more_than_first_ns.as_ref()).into()]);
+    row.extend([cell(&found.reload_ns).into(), cell(&period.more_than_first_ns).into()]);
     row.push(found.runs.to_string().into());
     row
 }

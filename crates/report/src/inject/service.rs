@@ -14,24 +14,18 @@ use crate::simulate::amount::{count, rounded, share};
 const MUCH: f64 = 0.1;
 
 /// What a preemption costs a service in cold caches, and what its own cost it.
-pub(super) fn add(
-    page: &mut Page,
-    record: &Injection,
-    service: &Service,
-    findings: &Findings,
-    found: &ServiceFindings,
-) {
+pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings, found: &ServiceFindings) {
     let Some((first, reload)) = findings.first().and_then(|first| Some((first, first.reload_ns.as_ref()?))) else {
         return;
     };
-    let who = name(&service.name);
+    let who = name(&found.preempted.name);
     let text = match reload {
         Err(why) => format!("What a preemption costs {who} is not known: {why}."),
         Ok(cost) if record.header.plan.preempts_nobody => of_nothing(&who, cost),
         Ok(cost) => format!("{}{}", of_cost(&who, first, cost), own(found, cost)),
     };
     page.paragraph(&text);
-    if let Ok(held_up) = &found.held_up_ns {
+    if let Some(held_up) = &found.held_up_ns {
         page.paragraph(&of_being_held_up(found, held_up));
     }
 }
@@ -52,7 +46,7 @@ fn of_cost(who: &str, first: &FootprintFinding, cost: &Estimate) -> String {
 /// What its own preemptions cost at that price.
 fn own(found: &ServiceFindings, cost: &Estimate) -> String {
     let rate = found.preemptions_per_second;
-    match found.share(cost.estimate).filter(|_| is_cost(cost)) {
+    match found.share_of_own.filter(|_| is_cost(cost)) {
         _ if rate == 0.0 => " By itself it was not preempted at all in a second.".to_owned(),
         Some(of_time) => {
             let (rate, of_time) = (rounded(rate), share(Some(of_time)));
@@ -79,8 +73,8 @@ fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
 }
 
 /// What was preempted, and how it was counted.
-pub(super) fn notes(record: &Injection, service: &Service, found: &ServiceFindings) -> Vec<String> {
-    let plan = &record.header.plan;
+pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> {
+    let (plan, service) = (&record.header.plan, &found.preempted);
     let work = found.cpu_per_work_ns.map_or(String::new(), |ns| format!(", {} of CPU time each", time(ns)));
     let mut notes = vec![
         format!(

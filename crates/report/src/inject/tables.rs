@@ -31,7 +31,7 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     columns.into_iter().for_each(|column| grid.column(column, Side::Right));
     findings.footprints.iter().for_each(|found| grid.row(row(touches(found), found)));
     let moved = findings.moved.iter();
-    moved.for_each(|(cpu, found)| grid.row(row(format!("moved: CPU {cpu}"), found)));
+    moved.for_each(|moved| grid.row(row(format!("moved: CPU {}", moved.cpu), &moved.found)));
     grid
 }
 
@@ -44,7 +44,7 @@ fn costs_of_service(findings: &Findings) -> Grid {
     findings.footprints.iter().for_each(|found| {
         grid.row(vec![
             touches(found).into(),
-            found.reload_ns.as_ref().map_or(NO_NUMBER.to_owned(), told).into(),
+            cell(&found.reload_ns).into(),
             found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
             share(found.hit).into(),
             count(found.preemptions).into(),
@@ -61,16 +61,21 @@ pub(super) fn touches(found: &FootprintFinding) -> String {
 fn row(name: String, found: &FootprintFinding) -> Vec<Entry> {
     vec![
         name.into(),
-        told(&found.cost_ns).into(),
-        found.reload_ns.as_ref().map_or(NO_NUMBER.to_owned(), told).into(),
+        told(found.cost_ns.as_ref()).into(),
+        cell(&found.reload_ns).into(),
         found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
         count(found.preemptions).into(),
         found.runs.to_string().into(),
     ]
 }
 
-pub(super) fn told(cost: &Result<Estimate, String>) -> String {
-    cost.as_ref().map_or("not measured".to_owned(), with_interval)
+pub(super) fn told(cost: Option<&Estimate>) -> String {
+    cost.map_or("not measured".to_owned(), with_interval)
+}
+
+/// The same of what not all have.
+pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
+    cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| told(cost.as_ref().ok()))
 }
 
 /// Every run.

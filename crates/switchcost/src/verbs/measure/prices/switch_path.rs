@@ -57,7 +57,7 @@ fn behind(
         .footprints
         .iter()
         .filter_map(|found| {
-            let reload = found.reload_ns.as_ref()?.as_ref().ok()?;
+            let reload = found.reload()?;
             let (ns, low_ns, high_ns) = (reload.estimate, reload.low, reload.high);
             Some(SwitchPath { away_bytes: found.footprint_bytes, ns, low_ns, high_ns })
         })

@@ -28,7 +28,7 @@ pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownRelo
 fn injected(record: &Injection, path: &Path, program: Program) -> Option<KnownReload> {
     let ran_ns = record.header.plan.period_ns;
     let point = |found: &switchcost_analysis::injection::FootprintFinding| {
-        let reload = found.reload_ns.as_ref()?.as_ref().ok()?;
+        let reload = found.reload()?;
         let cost = Cost { ns: reload.estimate.max(0.0), low_ns: reload.low, high_ns: reload.high };
         Some(KnownPoint { away_bytes: found.footprint_bytes, ran_ns, cost })
     };

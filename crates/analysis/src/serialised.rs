@@ -1,0 +1,11 @@
+//! Findings whose JSON has another shape than they have.
+
+use serde::{Serialize, Serializer};
+
+/// A number, or null where there is none, whatever the reason.
+pub(crate) fn or_null<T: Serialize, S: Serializer>(
+    found: &Option<Result<T, String>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    found.as_ref().and_then(|found| found.as_ref().ok()).serialize(serializer)
+}
