@@ -118,7 +118,7 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         switches_per_handoff: judged.switches_per_handoff(Arm::SwitchDirect),
         involuntary_share: judged.involuntary_share(),
         repetitions_ns: Vec::new(),
-        tail: tail(judged),
+        tail_ns: tail(judged),
         counters: counters(judged, run.self_tests),
         reload_bound_ns: reload_bound_ns(judged.case, run.host, run.latencies_ns),
         sanity_band_ns: sanity_band_ns(judged.case),

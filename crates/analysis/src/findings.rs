@@ -1,11 +1,13 @@
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-use switchcost_record::Case;
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_record::{Case, Plan};
 
 use crate::at_once::SharedCache;
+use crate::bands::Band;
 use crate::judged::prices_switches;
+use crate::serialised::{Conditions, FlagsByName, Status, conditions, flags_by_name, status};
 
 /// A quantity with its interval.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -76,22 +78,21 @@ impl Estimate {
     }
 }
 
-/// Quantiles of single timed hand-offs, in nanoseconds, system calls and clock reading included.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Single timed hand-offs, in nanoseconds, system calls and clock reading included.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Tail {
-    /// Half of them took at most this.
-    pub p50_ns: f64,
+    /// Half of them took at most this, in nanoseconds.
+    pub p50: f64,
     /// 99 of 100 took at most this.
-    pub p99_ns: f64,
-    /// The longest seen.
-    pub max_ns: f64,
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
     /// How many were timed.
     pub n: usize,
 }
 
 /// What became of a case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "status")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Its numbers stand.
     Measured,
@@ -104,6 +105,25 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// Its name in every format for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Measured => "measured",
+            Verdict::Suspect => "suspect",
+            Verdict::NotMeasured { .. } => "not-measured",
+        }
+    }
+
+    /// Why there is no number.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Verdict::NotMeasured { why } => Some(why),
+            Verdict::Measured | Verdict::Suspect => None,
+        }
+    }
+}
+
 /// Something to know about a number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub struct Flag {
@@ -114,13 +134,16 @@ pub struct Flag {
 }
 
 /// Samples left out of the estimates, by reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Excluded {
-    /// How many.
+    /// Windows of cycles (in version 1: batches) left out of the estimates.
+    #[serde(rename = "excluded_samples")]
     pub total: usize,
     /// Of how many.
+    #[serde(rename = "total_samples")]
     pub of: usize,
-    /// By name of the reason; a sample with two reasons counts under each.
+    /// By [reason](../method/contamination.md); a sample with two reasons counts under each.
+    #[serde(rename = "excluded_by_reason")]
     pub by_reason: BTreeMap<&'static str, usize>,
 }
 
@@ -137,59 +160,69 @@ pub struct CounterFinding {
     pub n: usize,
 }
 
-/// Everything found out about one case.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What was found out about one case.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Result")]
 pub struct CaseFinding {
     /// The conditions.
+    #[serde(flatten, serialize_with = "conditions")]
+    #[schemars(with = "Conditions<'static>")]
     pub case: Case,
     /// What became of it.
+    #[serde(flatten, serialize_with = "status")]
+    #[schemars(with = "Status<'static>")]
     pub verdict: Verdict,
-    /// Direct cost of one switch; `None` across CPUs, where no such thing can be distinguished.
+    /// Direct cost of one switch; `None` across CPUs and where nothing was pinned, where no switch can be priced by itself.
     pub direct_ns: Option<Estimate>,
-    /// Total cost of one switch with the working set; `None` without a working set.
+    /// Cost of one switch with the working set (across CPUs: of one hand-off); `None` without a working set.
     pub total_ns: Option<Estimate>,
-    /// Total minus direct, estimated on the difference within each repetition.
+    /// Total less direct, estimated on the difference within each repetition.
     pub indirect_ns: Option<Estimate>,
-    /// Of the indirect cost, what the switch itself takes longer: its own lines, the kernel's above all, were evicted by the
-    /// walks. `None` in records of version 1, where hand-offs and walks were not timed apart.
+    /// Of `indirect_ns`, by how much the hand-off itself is slower: the walks evicted the kernel's lines. `None` in records of version 1,
+    /// where hand-offs and walks were not timed apart.
     pub indirect_kernel_ns: Option<Estimate>,
-    /// Of the indirect cost, what the walk takes longer: the reload of the task's own lines.
+    /// Of `indirect_ns`, by how much the walk is slower: the reload of the task's own lines. `None` in records of version 1.
     pub indirect_reload_ns: Option<Estimate>,
-    /// How the working set comes back, walk by walk, where the case is about that: its total cost is then that of having been
-    /// away once, a hand-off and all the reload, and no direct cost stands beside it.
-    pub reload: Option<Reload>,
-    /// The direct cost in core cycles; `None` where those of a multiplication are not known of this core.
+    /// `direct_ns` in [core cycles](../method/core-clock.md); `None` if the cycles of a multiplication are not known for this core, and in
+    /// records of version 1.
     pub direct_cycles: Option<Estimate>,
-    /// What a neighbour on the same core does to it; `None` in records of version 1.
+    /// Where the case is about the [reload](../method/reload.md). `total_ns` is then the cost of having been away once, `handoff_ns` the
+    /// switch, `indirect_reload_ns` the sum of the walks.
+    pub reload: Option<Reload>,
+    /// A neighbour on the same core; `None` in records of version 1.
     pub shared: Option<Shared>,
-    /// Cost of one hand-off beyond its system calls: the direct cost times the switches that a hand-off takes.
-    pub handoff_ns: Option<Estimate>,
-    /// What a round trip through all tasks takes, system calls included, nothing touched: what an application sees.
-    pub round_trip_ns: Option<Estimate>,
-    /// The baseline: one task handing the token to itself once.
-    pub baseline_ns: Option<Estimate>,
-    /// A walk of the working set without a switch: what the walks of the switching arm are compared with. `None` without a working
-    /// set, for the reload, and in records of version 1.
-    pub walk_ns: Option<Estimate>,
-    /// Counted switches a hand-off in the switching arm, kernel or user level.
-    pub switches_per_handoff: Option<f64>,
-    /// Share of the kernel's switches that were involuntary.
-    pub involuntary_share: Option<f64>,
-    /// One value of the deciding cost from each repetition, in nanoseconds: what its interval is made of.
-    pub repetitions_ns: Vec<f64>,
-    /// Single hand-offs.
-    pub tail: Option<Tail>,
-    /// Counters.
-    pub counters: Vec<CounterFinding>,
-    /// The most that reloading everything lost could cost, in nanoseconds a switch, from latencies measured here.
-    pub reload_bound_ns: Option<f64>,
-    /// Its cycles; `None` in records of version 1.
+    /// Of the [cycles](../method/cycles.md) behind the deciding cost; `None` in records of version 1.
     pub cycles: Option<CycleFinding>,
-    /// Published range for such a switch, in nanoseconds, and where it is from.
-    pub sanity_band_ns: Option<(f64, f64, &'static str)>,
+    /// The hand-off latency beyond the baseline: the direct cost times the switches that a hand-off takes.
+    pub handoff_ns: Option<Estimate>,
+    /// One round trip through all tasks, system calls included, nothing touched: what an application sees.
+    pub round_trip_ns: Option<Estimate>,
+    /// A task handing the token to itself once, nothing touched.
+    pub baseline_ns: Option<Estimate>,
+    /// A walk of the working set without a switch (of a `concurrent` case: alone), which the walks of the switching arm are compared with;
+    /// `None` without a working set, for the reload, and in records of version 1.
+    pub walk_ns: Option<Estimate>,
+    /// Counted in the switching arm with nothing touched: by the kernel, or by a user-level mechanism.
+    pub switches_per_handoff: Option<f64>,
+    /// Share of the kernel's switches that were involuntary; `None` in user space.
+    pub involuntary_share: Option<f64>,
+    /// The deciding cost of each repetition, which its interval is made of: total with a working set, else direct, else (across CPUs) the
+    /// hand-off.
+    pub repetitions_ns: Vec<f64>,
+    /// Single hand-offs, system calls and clock reading included.
+    pub tail_ns: Option<Tail>,
+    /// Hardware and kernel counters.
+    pub counters: Vec<CounterFinding>,
+    /// The most that reloading all lost lines could cost ([how](../method/knees-and-bounds.md)), from latencies measured here.
+    pub reload_bound_ns: Option<f64>,
+    /// Published range.
+    pub sanity_band_ns: Option<Band>,
     /// Samples left out.
+    #[serde(flatten)]
     pub excluded: Excluded,
     /// What to know about the numbers.
+    #[serde(flatten, serialize_with = "flags_by_name")]
+    #[schemars(with = "FlagsByName")]
     pub flags: Vec<Flag>,
 }
 
@@ -345,19 +378,51 @@ pub struct CoreFinding {
     pub fastest_hertz: Option<f64>,
 }
 
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Plan")]
+pub struct Wanted {
+    /// The relative half-width asked for: 0.01 is 1 %.
+    pub precision: f64,
+    /// Asked for: 0.9 is 90 %.
+    pub confidence: f64,
+    /// Name of the ready-made list of cases.
+    pub preset: String,
+}
+
+impl From<&Plan> for Wanted {
+    fn from(plan: &Plan) -> Self {
+        let [precision, confidence] =
+            [plan.precision_per_mille, plan.confidence_per_mille].map(|per_mille| f64::from(per_mille) / 1000.0);
+        Wanted { precision, confidence, preset: plan.preset.clone() }
+    }
+}
+
+/// Load latency at one size.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Latency")]
+pub struct LoadLatency {
+    /// Size of the memory.
+    pub size_bytes: u64,
+    /// A load, in nanoseconds.
+    pub load_ns: f64,
+}
+
 /// Everything found in a record.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
+    /// What was asked for.
+    pub plan: Wanted,
     /// One for each case of the plan, in its order.
     pub results: Vec<CaseFinding>,
-    /// One for each set of cases that differ in size alone and have at least four sizes.
+    /// One for each set of results that differ in size alone and have four sizes or more.
     pub curves: Vec<Curve>,
-    /// What sharing a cache in turn and at once costs, size by size; empty where no tasks ran at once.
+    /// One for each size at which two tasks walked [at once](../method/shared-cache.md); empty without `--concurrent`.
     pub shared_cache: Vec<SharedCache>,
-    /// Load latency by size in nanoseconds, measured in this run.
-    pub latencies_ns: Vec<(u64, f64)>,
+    /// Load latency by size, measured in this run.
+    pub latencies_ns: Vec<LoadLatency>,
     /// The core's clock; `None` in records of version 1.
     pub core: Option<CoreFinding>,
-    /// What to know about the run as a whole: cut off, interrupted, clock drifted.
+    /// Notes on the run as a whole: cut off, interrupted, clock drifted.
     pub flags: Vec<Flag>,
 }

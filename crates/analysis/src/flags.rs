@@ -2,6 +2,7 @@
 
 use switchcost_record::{Case, Plan, Refusal};
 
+use crate::bands::Band;
 use crate::findings::{CaseFinding, Estimate, Flag, Shared};
 use crate::judged::{Judged, prices_switches};
 use crate::reload::not_settled;
@@ -102,7 +103,7 @@ fn about_zero(found: &CaseFinding) -> impl Iterator<Item = Flag> {
 }
 
 fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
-    let (low, high, source) = found.sanity_band_ns?;
+    let Band { low, high, source } = found.sanity_band_ns?;
     let cost = found.direct_ns.as_ref().or(found.handoff_ns.as_ref())?;
     let is_outside = cost.high < low || cost.low > high;
     is_outside.then(|| Flag {

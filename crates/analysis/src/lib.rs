@@ -46,12 +46,14 @@ mod turns;
 mod verdict;
 
 pub use at_once::{Difference, LosesMore, SharedCache};
+pub use bands::Band;
 pub use causes::{Capacity, capacities};
 pub use core_sharing::{CoreSharing, core_sharing};
 pub use findings::{
     CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded, Findings, Flag,
-    Knee, Part, Region, Reload, Shared, Tail, Verdict,
+    Knee, LoadLatency, Part, Region, Reload, Shared, Tail, Verdict, Wanted,
 };
 pub use points::{Point, points};
 pub use run::analyse;
+pub use serialised::Conditions;
 pub use stop::{MIN_REPETITIONS, is_case_done};

@@ -9,7 +9,7 @@ use crate::at_once;
 use crate::case::{Run, find};
 use crate::cleanliness::median_probe;
 use crate::curves::curves;
-use crate::findings::{CoreFinding, Findings, Flag};
+use crate::findings::{CoreFinding, Findings, Flag, LoadLatency};
 use crate::judged::{Judged, Remedies};
 use crate::latency;
 use crate::speed::Speed;
@@ -54,7 +54,9 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     let core = speed.map(|speed| CoreFinding { hertz: speed.hertz(), fastest_hertz: speed.fastest_hertz() });
     let mut flags = flags(record);
     flags.extend(at_once::of_a_guest(&shared_cache, &header.host));
-    Findings { results, curves, shared_cache, latencies_ns, core, flags }
+    let latency = |(size_bytes, load_ns)| LoadLatency { size_bytes, load_ns };
+    let latencies_ns = latencies_ns.into_iter().map(latency).collect();
+    Findings { plan: (&header.plan).into(), results, curves, shared_cache, latencies_ns, core, flags }
 }
 
 /// One list for each case of the plan; what belongs to no case is left out.

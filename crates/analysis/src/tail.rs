@@ -14,7 +14,7 @@ pub(crate) fn tail(judged: &Judged<'_>) -> Option<Tail> {
     let mut ticks: Vec<u32> = samples.flat_map(|sample| sample.handoff_ticks.iter().copied()).collect();
     ticks.sort_unstable();
     let quantile = |share| nearest_rank(&ticks, share).map(|ticks| ns(ticks, judged.rate)).filter(|ns| ns.is_finite());
-    Some(Tail { p50_ns: quantile(0.5)?, p99_ns: quantile(0.99)?, max_ns: quantile(1.0)?, n: ticks.len() })
+    Some(Tail { p50: quantile(0.5)?, p99: quantile(0.99)?, max: quantile(1.0)?, n: ticks.len() })
 }
 
 fn ns(ticks: u32, rate: TickRate) -> f64 {
@@ -37,7 +37,7 @@ mod tests {
         }
         let case = fake.case();
         let judged = Judged::new(&case, TickRate(2_000_000_000), &samples.iter().collect::<Vec<_>>(), None);
-        assert_eq!(tail(&judged), Some(Tail { p50_ns: 500.0, p99_ns: 990.0, max_ns: 1000.0, n: 200 }));
+        assert_eq!(tail(&judged), Some(Tail { p50: 500.0, p99: 990.0, max: 1000.0, n: 200 }));
         assert_eq!(tail(&Judged::new(&case, TickRate::NANOSECONDS, &[], None)), None);
     }
 }

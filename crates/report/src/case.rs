@@ -1,72 +1,10 @@
-//! The conditions of a case in the formats for programs: the same names and the same text wherever a case stands.
+//! The conditions of a case as columns: the same names and the same text wherever a case stands, and as JSON.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use switchcost_record::{Between, Case, Mechanism, Policy, Relation};
-use switchcost_units::{Bytes, CpuId, format_cpu_list};
-use switchcost_workload::{Access, Pages, Pattern, Sharing};
+use switchcost_record::Case;
+use switchcost_units::format_cpu_list;
 
 use crate::for_programs::Column;
 
-/// The conditions as the first fields of an object.
-#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
-pub(crate) struct CaseView<'a> {
-    /// How the token is handed over.
-    mechanism: Mechanism,
-    /// Between what.
-    between: Between,
-    /// Tasks in the ring.
-    tasks: u32,
-    /// Size of each task's array; 0: nothing is touched.
-    size_bytes: Bytes,
-    /// Stride of the walk.
-    stride_bytes: Bytes,
-    /// What the walk does with each element.
-    access: Access,
-    /// Order of the walk.
-    pattern: Pattern,
-    /// One array for each task, or one for all.
-    sharing: Sharing,
-    /// Pages under the arrays.
-    pages: Pages,
-    /// Of tasks of a language's runtime, which; else null.
-    runtime: Option<&'a str>,
-    /// How they hand on the token.
-    runtime_handoff: Option<&'a str>,
-    /// Where the tasks ran; empty: not pinned.
-    cpus: &'a [CpuId],
-    /// How these CPUs are related.
-    relation: Relation,
-    /// Scheduling policy of the tasks.
-    policy: Policy,
-    /// What the other tasks touch while the first task is away, if the case is about the reload.
-    away_bytes: Option<Bytes>,
-}
-
-impl<'a> From<&'a Case> for CaseView<'a> {
-    fn from(case: &'a Case) -> Self {
-        let set = &case.working_set;
-        CaseView {
-            mechanism: case.mechanism,
-            between: case.between,
-            tasks: case.tasks,
-            size_bytes: set.size_bytes,
-            stride_bytes: set.stride_bytes,
-            access: set.access,
-            pattern: set.pattern,
-            sharing: set.sharing,
-            pages: set.pages,
-            cpus: &case.placement.cpus,
-            relation: case.placement.relation,
-            policy: case.policy,
-            runtime: case.runtime.as_ref().map(|of| of.runtime.as_str()),
-            runtime_handoff: case.runtime.as_ref().map(|of| of.handoff.as_str()),
-            away_bytes: case.away,
-        }
-    }
-}
-
-/// The same as columns.
 pub(crate) const CASE_COLUMNS: [Column<Case>; 15] = [
     ("mechanism", |c| c.mechanism.to_string()),
     ("between", |c| c.between.to_string()),
@@ -87,7 +25,9 @@ pub(crate) const CASE_COLUMNS: [Column<Case>; 15] = [
 
 #[cfg(test)]
 mod tests {
-    use switchcost_record::Placement;
+    use switchcost_analysis::Conditions;
+    use switchcost_record::{Between, Mechanism, Placement, Policy, Relation};
+    use switchcost_units::CpuId;
     use switchcost_workload::WorkingSet;
 
     use super::*;
@@ -105,7 +45,7 @@ mod tests {
             runtime: None,
             switches: None,
         };
-        let json = serde_json::to_string(&CaseView::from(&case)).expect("a view");
+        let json = serde_json::to_string(&Conditions::from(&case)).expect("JSON");
         let places: Vec<usize> = CASE_COLUMNS
             .iter()
             .map(|(name, _)| json.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("no {name} in {json}")))

@@ -14,7 +14,7 @@ use crate::{compare, inject, measure, observe, reproduce, simulate, trace};
 /// The schemas of all reports, each with its name and version as the reports have it.
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
-        of::<measure::json::ReportView<'_>>(measure::MEASURE_REPORT_SCHEMA),
+        of_document::<measure::json::Report<'_>>(),
         of_document::<observe::json::Report<'_>>(),
         of::<Observation>(switchcost_observation::OBSERVATION_FORM),
         of_document::<inject::json::Report<'_>>(),

@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_analysis::Conditions;
 use switchcost_analysis::compare::{
     Basis, ChangedSwitches, Comparison, Cost, Difference, Origin, Outcome, Pair, Part, Pricing, Quantity, RunSpread,
     Subject, Unit, Who,
@@ -7,7 +8,6 @@ use switchcost_analysis::compare::{
 use switchcost_units::Bytes;
 
 use super::{COMPARE_SCHEMA, Request};
-use crate::case::CaseView;
 use crate::for_programs::json;
 
 /// What comparing records comes to.
@@ -53,7 +53,7 @@ pub(crate) struct View<'a> {
 #[schemars(rename = "Switches")]
 struct SwitchesView<'a> {
     #[serde(flatten)]
-    case: CaseView<'a>,
+    case: Conditions<'a>,
     /// Switches a hand-off.
     base: f64,
     /// The same in the new records.
@@ -61,7 +61,7 @@ struct SwitchesView<'a> {
 }
 
 fn switches(changed: &ChangedSwitches) -> SwitchesView<'_> {
-    SwitchesView { case: CaseView::from(&changed.case), base: changed.base, new: changed.new }
+    SwitchesView { case: Conditions::from(&changed.case), base: changed.base, new: changed.new }
 }
 
 /// A cost of both sides. A pair of measurements has the conditions of a case. A pair of simulations has designs,
@@ -91,7 +91,7 @@ struct PairView<'a> {
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 enum SubjectView<'a> {
-    Case(CaseView<'a>),
+    Case(Conditions<'a>),
     Simulated {
         /// The design's name in the base.
         base_design: Option<&'a str>,
@@ -155,7 +155,7 @@ fn pair<'a>(pair: &'a Pair, request: &Request<'a>) -> PairView<'a> {
 
 fn subject(subject: &Subject) -> SubjectView<'_> {
     match subject {
-        Subject::Case(case) => SubjectView::Case(CaseView::from(case)),
+        Subject::Case(case) => SubjectView::Case(Conditions::from(case)),
         Subject::Simulated(place) => {
             let (kind, name) = kind_and_name(&place.part);
             let (base_design, new_design) = (place.base_design.as_deref(), place.new_design.as_deref());

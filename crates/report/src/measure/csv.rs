@@ -1,13 +1,13 @@
-use switchcost_analysis::{CaseFinding, Estimate, Findings, Verdict};
+use switchcost_analysis::{CaseFinding, Estimate, Findings};
 
-use super::json::status;
 use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, csv};
 
 /// A name, and the estimate of it.
 type Quantity = (&'static str, fn(&CaseFinding) -> Option<&Estimate>);
 
-const OUTCOME: [Column<CaseFinding>; 2] = [("status", |f| status(&f.verdict).to_owned()), ("why", why)];
+const OUTCOME: [Column<CaseFinding>; 2] =
+    [("status", |f| f.verdict.name().to_owned()), ("why", |f| f.verdict.why().unwrap_or_default().to_owned())];
 
 const QUANTITIES: [Quantity; 15] = [
     ("direct", |f| f.direct_ns.as_ref()),
@@ -39,14 +39,14 @@ const PARTS: [Column<Estimate>; 5] = [
 const REST: [Column<CaseFinding>; 13] = [
     ("switches_per_handoff", |f| float(f.switches_per_handoff)),
     ("involuntary_share", |f| float(f.involuntary_share)),
-    ("tail_p50_ns", |f| float(f.tail.as_ref().map(|tail| tail.p50_ns))),
-    ("tail_p99_ns", |f| float(f.tail.as_ref().map(|tail| tail.p99_ns))),
-    ("tail_max_ns", |f| float(f.tail.as_ref().map(|tail| tail.max_ns))),
-    ("tail_n", |f| f.tail.as_ref().map(|tail| tail.n.to_string()).unwrap_or_default()),
+    ("tail_p50_ns", |f| float(f.tail_ns.as_ref().map(|tail| tail.p50))),
+    ("tail_p99_ns", |f| float(f.tail_ns.as_ref().map(|tail| tail.p99))),
+    ("tail_max_ns", |f| float(f.tail_ns.as_ref().map(|tail| tail.max))),
+    ("tail_n", |f| f.tail_ns.as_ref().map(|tail| tail.n.to_string()).unwrap_or_default()),
     ("reload_bound_ns", |f| float(f.reload_bound_ns)),
-    ("sanity_low_ns", |f| float(f.sanity_band_ns.map(|band| band.0))),
-    ("sanity_high_ns", |f| float(f.sanity_band_ns.map(|band| band.1))),
-    ("sanity_source", |f| f.sanity_band_ns.map(|band| band.2.to_owned()).unwrap_or_default()),
+    ("sanity_low_ns", |f| float(f.sanity_band_ns.map(|band| band.low))),
+    ("sanity_high_ns", |f| float(f.sanity_band_ns.map(|band| band.high))),
+    ("sanity_source", |f| f.sanity_band_ns.map(|band| band.source.to_owned()).unwrap_or_default()),
     ("excluded_samples", |f| f.excluded.total.to_string()),
     ("total_samples", |f| f.excluded.of.to_string()),
     ("flags", |f| f.flags.iter().map(|flag| flag.name).collect::<Vec<_>>().join(" ")),
@@ -77,13 +77,6 @@ fn row(finding: &CaseFinding) -> Vec<String> {
     }
     row.extend(REST.iter().map(|(_, value)| value(finding)));
     row
-}
-
-fn why(finding: &CaseFinding) -> String {
-    match &finding.verdict {
-        Verdict::NotMeasured { why } => why.clone(),
-        Verdict::Measured | Verdict::Suspect => String::new(),
-    }
 }
 
 fn float(value: Option<f64>) -> String {

@@ -30,7 +30,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         add_curve(page, findings, curve);
         page.method(&["total-and-indirect-cost", "knees-and-bounds"]);
     }
-    let points: Vec<_> = findings.latencies_ns.clone();
+    let points: Vec<_> = findings.latencies_ns.iter().map(|load| (load.size_bytes, load.load_ns)).collect();
     if !points.is_empty() {
         page.heading("Load latency by size", "a pointer chase, timed in this run");
         page.figure(|| figures::latency::draw(&record.header.host, &points));

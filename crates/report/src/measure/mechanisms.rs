@@ -100,16 +100,17 @@ fn numbers(finding: &CaseFinding) -> [Entry; 7] {
         estimate(finding, finding.handoff_ns.as_ref(), centre),
         estimate(finding, finding.round_trip_ns.as_ref(), centre),
         Entry::from(finding.switches_per_handoff.map_or(NO_NUMBER.to_owned(), number)),
-        Entry::from(finding.tail.as_ref().map(tail).unwrap_or_default()),
+        Entry::from(finding.tail_ns.as_ref().map(tail).unwrap_or_default()),
     ]
 }
 
 /// The three quantiles in the unit of the first.
 fn tail(tail: &Tail) -> String {
-    if ![tail.p50_ns, tail.p99_ns, tail.max_ns].iter().all(|ns| ns.is_finite()) {
+    let quantiles = [tail.p50, tail.p99, tail.max];
+    if !quantiles.iter().all(|ns| ns.is_finite()) {
         return NO_NUMBER.to_owned();
     }
-    let scale = Scale::of(tail.p50_ns);
-    let digits = [tail.p50_ns, tail.p99_ns, tail.max_ns].map(|ns| scale.own_digits(ns));
+    let scale = Scale::of(tail.p50);
+    let digits = quantiles.map(|ns| scale.own_digits(ns));
     format!("{} {}", digits.join("/"), scale.unit)
 }

@@ -23,19 +23,15 @@ mod working_sets;
 use switchcost_analysis::{Findings, Point};
 use switchcost_record::MeasureRecord;
 
+use crate::for_programs::document;
 use crate::page::{Block, Page};
 use crate::{Format, Style};
-
-/// Name and version of the JSON form.
-///
-/// Version 1: the first.
-pub const MEASURE_REPORT_SCHEMA: &str = "switchcost.measure/1";
 
 /// The findings of a record as text that ends in a newline.
 pub fn render(record: &MeasureRecord, findings: &Findings, format: Format, style: Style) -> String {
     match format {
         Format::Table => table(record, findings, style),
-        Format::Json => json::render(record, findings),
+        Format::Json => document(json::report(record, findings)),
         Format::Csv => csv::render(findings),
     }
 }

@@ -1,6 +1,6 @@
 use plotly::common::{Line, Mode};
 use plotly::{Scatter, Trace};
-use switchcost_analysis::CaseFinding;
+use switchcost_analysis::{Band, CaseFinding};
 use switchcost_record::Policy;
 
 use super::NANOS;
@@ -61,7 +61,7 @@ pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
 /// The published ranges, as thick bars behind the points.
 fn bands(findings: &[&CaseFinding]) -> Vec<Box<dyn Trace>> {
     let bands = findings.iter().enumerate().filter_map(|(place, finding)| Some((place, finding.sanity_band_ns?)));
-    let bar = |(number, (place, (low, high, source))): (usize, (usize, (f64, f64, &str)))| -> Box<dyn Trace> {
+    let bar = |(number, (place, Band { low, high, source })): (usize, (usize, Band))| -> Box<dyn Trace> {
         let text = format!("published: {} to {}<br>{}", time(low), time(high), label(source));
         Scatter::new(vec![low / NANOS, high / NANOS], vec![place as f64; 2])
             .name("published range")

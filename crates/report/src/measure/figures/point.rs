@@ -219,7 +219,7 @@ mod tests {
             switches_per_handoff: None,
             involuntary_share: None,
             repetitions_ns: Vec::new(),
-            tail: None,
+            tail_ns: None,
             counters: Vec::new(),
             reload_bound_ns: None,
             sanity_band_ns: None,

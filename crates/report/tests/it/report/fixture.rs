@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::{
-    CaseFinding, CounterFinding, Curve, CurvePoint, Difference, Estimate, Excluded, Findings, Flag, Knee, LosesMore,
-    Region, Reload, SharedCache, Tail, Verdict,
+    Band, CaseFinding, CounterFinding, Curve, CurvePoint, Difference, Estimate, Excluded, Findings, Flag, Knee,
+    LoadLatency, LosesMore, Region, Reload, SharedCache, Tail, Verdict, Wanted,
 };
 use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use switchcost_units::{Bytes, CpuId};
@@ -75,7 +75,7 @@ pub(crate) fn bare(case: Case) -> CaseFinding {
         switches_per_handoff: None,
         involuntary_share: None,
         repetitions_ns: Vec::new(),
-        tail: None,
+        tail_ns: None,
         counters: vec![],
         reload_bound_ns: None,
         sanity_band_ns: None,
@@ -117,17 +117,25 @@ pub(crate) fn not_measured(case: Case, why: &str) -> CaseFinding {
 }
 
 pub(crate) fn findings(results: Vec<CaseFinding>) -> Findings {
-    Findings { results, curves: vec![], shared_cache: vec![], latencies_ns: vec![], core: None, flags: vec![] }
+    Findings {
+        plan: Wanted { precision: 0.05, confidence: 0.9, preset: "default".to_owned() },
+        results,
+        curves: vec![],
+        shared_cache: vec![],
+        latencies_ns: vec![],
+        core: None,
+        flags: vec![],
+    }
 }
 
 /// The mechanisms of a usual run.
 pub(crate) fn mechanisms() -> Vec<CaseFinding> {
     use Between::{Process, Thread, User};
-    let tail = Tail { p50_ns: 4_070.0, p99_ns: 5_210.0, max_ns: 310_400.0, n: 20_000 };
+    let tail = Tail { p50: 4_070.0, p99: 5_210.0, max: 310_400.0, n: 20_000 };
     let pipe = CaseFinding {
         direct_ns: Some(estimate(1_730.0, 1_740.0, 1_752.0)),
-        tail: Some(tail),
-        sanity_band_ns: Some((1_000.0, 5_000.0, "Li, Ding and Shen 2007")),
+        tail_ns: Some(tail),
+        sanity_band_ns: Some(Band { low: 1_000.0, high: 5_000.0, source: "Li, Ding and Shen 2007" }),
         excluded: Excluded { total: 3, of: 220, by_reason: BTreeMap::from([("foreign-cpu", 2), ("steal", 1)]) },
         ..measured(case(Mechanism::Pipe, Process), 1_740.0)
     };
@@ -204,7 +212,9 @@ pub(crate) fn whole() -> Findings {
     results.extend(working_sets());
     Findings {
         curves: vec![curve(first)],
-        latencies_ns: vec![(4 << 10, 1.64), (64 << 10, 4.9), (1 << 20, 22.0), (64 << 20, 92.1)],
+        latencies_ns: [(4 << 10, 1.64), (64 << 10, 4.9), (1 << 20, 22.0), (64 << 20, 92.1)]
+            .map(|(size_bytes, load_ns)| LoadLatency { size_bytes, load_ns })
+            .to_vec(),
         flags: vec![Flag { name: "interrupted", detail: "a signal ended the run after 12 s of 60 s".to_owned() }],
         ..findings(results)
     }

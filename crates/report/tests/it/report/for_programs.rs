@@ -52,7 +52,7 @@ fn numbers_that_are_not_finite_become_null() {
     let mut findings = whole();
     findings.results[0].direct_ns = Some(estimate(f64::NEG_INFINITY, f64::NAN, f64::INFINITY));
     findings.results[0].switches_per_handoff = Some(f64::NAN);
-    findings.latencies_ns[0].1 = f64::NAN;
+    findings.latencies_ns[0].load_ns = f64::NAN;
     findings.curves[0].points[0].total_ns = f64::INFINITY;
     let report = json(&findings);
     let result = &report["results"][0];

@@ -77,7 +77,7 @@ fn no_negative_cost_and_no_nan_is_shown() {
     let mut findings = whole();
     findings.results.push(walked(sized(2, 8), f64::NAN, estimate(f64::NAN, f64::NAN, f64::INFINITY)));
     findings.curves[0].points[0].total_ns = f64::NAN;
-    findings.latencies_ns[0].1 = f64::NEG_INFINITY;
+    findings.latencies_ns[0].load_ns = f64::NEG_INFINITY;
     let text = table(&findings);
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
     let rows: Vec<_> = text.lines().filter(|line| line.contains(" -")).collect();

@@ -1,0 +1,67 @@
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use switchcost_record::{Between, Case, Mechanism, Policy, Relation};
+use switchcost_units::{Bytes, CpuId};
+use switchcost_workload::{Access, Pages, Pattern, Sharing};
+
+/// The conditions of a case on one level, as the first fields of an object.
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+pub struct Conditions<'a> {
+    /// How the token is handed over.
+    mechanism: Mechanism,
+    /// Between what.
+    between: Between,
+    /// Tasks in the ring.
+    tasks: u32,
+    /// Size of each task's array; 0: nothing is touched.
+    size_bytes: Bytes,
+    /// Stride of the walk.
+    stride_bytes: Bytes,
+    /// What the walk does with each element.
+    access: Access,
+    /// Order of the walk.
+    pattern: Pattern,
+    /// One array for each task, or one for all.
+    sharing: Sharing,
+    /// Pages under the arrays.
+    pages: Pages,
+    /// Of tasks of a language's runtime, which; else null.
+    runtime: Option<&'a str>,
+    /// How they hand on the token.
+    runtime_handoff: Option<&'a str>,
+    /// Where the tasks ran; empty: not pinned.
+    cpus: &'a [CpuId],
+    /// How these CPUs are related.
+    relation: Relation,
+    /// Scheduling policy of the tasks.
+    policy: Policy,
+    /// What the other tasks touch while the first task is away, if the case is about the reload.
+    away_bytes: Option<Bytes>,
+}
+
+impl<'a> From<&'a Case> for Conditions<'a> {
+    fn from(case: &'a Case) -> Self {
+        let set = &case.working_set;
+        Conditions {
+            mechanism: case.mechanism,
+            between: case.between,
+            tasks: case.tasks,
+            size_bytes: set.size_bytes,
+            stride_bytes: set.stride_bytes,
+            access: set.access,
+            pattern: set.pattern,
+            sharing: set.sharing,
+            pages: set.pages,
+            cpus: &case.placement.cpus,
+            relation: case.placement.relation,
+            policy: case.policy,
+            runtime: case.runtime.as_ref().map(|of| of.runtime.as_str()),
+            runtime_handoff: case.runtime.as_ref().map(|of| of.handoff.as_str()),
+            away_bytes: case.away,
+        }
+    }
+}
+
+pub(crate) fn conditions<S: Serializer>(case: &Case, serializer: S) -> Result<S::Ok, S::Error> {
+    Conditions::from(case).serialize(serializer)
+}
