@@ -13,12 +13,12 @@ mod quantity;
 mod ratio;
 mod simulated;
 mod spread;
+mod subject;
 mod switches;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use switchcost_record::{Case, MeasureRecord};
-use switchcost_units::Bytes;
 
 use crate::findings::Findings;
 pub use crate::run_spread::ASSUMED_RUN_SPREAD;
@@ -26,6 +26,7 @@ pub use crate::run_spread::ASSUMED_RUN_SPREAD;
 pub use injected::compare_injections;
 pub use observed::compare_observations;
 pub use quantity::{Quantity, Unit};
+pub use subject::{KindAndName, Part, Place, Subject, Who};
 pub use switches::ChangedSwitches;
 
 pub use simulated::{Copied, Curve, Simulated, compare_simulations, copied};
@@ -33,18 +34,24 @@ pub use simulated::{Copied, Curve, Simulated, compare_simulations, copied};
 /// A record with what was found in it.
 pub type Analysed<'a> = (&'a MeasureRecord, &'a Findings);
 
-/// How to judge.
+/// What to compare, and how to judge.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
+pub struct Request<'a> {
+    /// Names of the base's records.
+    pub base: &'a [String],
+    /// Names of the new ones.
+    pub new: &'a [String],
     /// Confidence of all verdicts together, such as 0.9.
     pub confidence: f64,
     /// How much runs of a measurement differ beyond their own intervals, if not to be derived from the records.
     pub run_spread: Option<f64>,
+    /// The share by which a cost may grow; none where nothing is forbidden.
+    pub fail_above: Option<f64>,
 }
 
-impl Default for Options {
+impl Default for Request<'_> {
     fn default() -> Self {
-        Options { confidence: 0.9, run_spread: None }
+        Request { base: &[], new: &[], confidence: 0.9, run_spread: None, fail_above: None }
     }
 }
 
@@ -83,14 +90,30 @@ pub struct Difference {
 }
 
 /// One side of a pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Side")]
 pub struct Cost {
-    /// In the unit of the quantity; of several records their geometric mean.
+    /// The number, in the unit of the quantity; of several records their geometric mean.
     pub value: f64,
     /// Its own interval, of the confidence that all verdicts have together: for the eye. The verdict is the ratio's.
+    #[serde(flatten, serialize_with = "ends")]
+    #[schemars(with = "Ends")]
     pub interval: Option<(f64, f64)>,
-    /// Records with a number for it.
+    /// Records behind it.
     pub records: usize,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct Ends {
+    /// Lower end of the interval of this side alone.
+    low: Option<f64>,
+    /// Upper end.
+    high: Option<f64>,
+}
+
+fn ends<S: Serializer>(interval: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
+    let (low, high) = interval.unzip();
+    Ends { low, high }.serialize(serializer)
 }
 
 /// New over base.
@@ -142,102 +165,34 @@ pub enum Outcome {
     },
 }
 
-/// Whose number is compared.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Subject {
-    /// A case of a measurement: the conditions, as the first record with this case has them.
-    Case(Case),
-    /// A part of a simulated machine.
-    Simulated(Place),
-    /// Live tasks.
-    Observed(Who),
-    /// A program that is preempted by a task which touches so much.
-    Injected(Bytes),
-}
-
-/// Which live tasks, or who preempted them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
-pub enum Who {
-    /// All that were observed.
-    All,
-    /// Those of one name; hostile data.
-    Name(String),
-    /// Others of one name that ran in between; hostile data, and empty for the kernel's threads.
-    Neighbour(String),
-}
-
-/// A part of what was simulated.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Place {
-    /// The base's design, where it has one.
-    pub base_design: Option<String>,
-    /// The new side's design, where it has one.
-    pub new_design: Option<String>,
-    /// The part.
-    pub part: Part,
-}
-
-/// Which switches, or which level.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
-pub enum Part {
-    /// All switches.
-    All,
-    /// Those of one class of Mogul and Borg.
-    Class(String),
-    /// Those of one cause.
-    Cause(String),
-    /// Those of processes of one name; hostile data.
-    Program(String),
-    /// All references to one level of the caches or TLBs.
-    Level(String),
-    /// What the kernel does.
-    Kernel,
-}
-
-/// The same subject on both sides.
-#[derive(Clone, Debug, PartialEq)]
+/// A cost of both sides. A pair of measurements has the conditions of a case. A pair of simulations has designs, `kind` and `name`
+/// instead, one of observations `kind` and `name`.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
     /// Whose number it is.
+    #[serde(flatten)]
     pub subject: Subject,
     /// Which cost.
+    #[serde(flatten, serialize_with = "quantity::with_unit")]
+    #[schemars(with = "quantity::WithUnit")]
     pub quantity: Quantity,
-    /// The base, where it has a number.
+    /// Whether a number behind it is suspect in its own record, or was measured beside other tasks.
+    pub is_suspect: bool,
+    /// Those records.
+    pub suspect_records: Vec<String>,
+    /// The base; `None` where it has no such number.
     pub base: Option<Cost>,
-    /// The new one, where it has a number.
+    /// The new records; `None` where they have no such number.
     pub new: Option<Cost>,
-    /// The records with a suspect number behind it.
-    pub suspects: Suspects,
     /// What can be said.
+    #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// Records of both sides, by their places there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Suspects {
-    /// Of the base.
-    pub base: Vec<usize>,
-    /// Of the new side.
-    pub new: Vec<usize>,
-}
-
-impl Suspects {
-    fn among<T>(base: &[T], new: &[T], is_suspect: impl Fn(&T) -> bool) -> Suspects {
-        let places = |side: &[T]| (0..side.len()).filter(|place| is_suspect(&side[*place])).collect();
-        Suspects { base: places(base), new: places(new) }
-    }
-
-    /// Whether no number is suspect.
-    pub fn is_empty(&self) -> bool {
-        self.base.is_empty() && self.new.is_empty()
-    }
-}
-
 impl Pair {
-    /// Whether a number behind it is suspect.
-    pub fn is_suspect(&self) -> bool {
-        !self.suspects.is_empty()
+    /// Without a verdict so far.
+    fn unjudged(subject: Subject, quantity: Quantity, [base, new]: [Option<Cost>; 2], outcome: Outcome) -> Pair {
+        Pair { subject, quantity, is_suspect: false, suspect_records: Vec::new(), base, new, outcome }
     }
 
     /// By how much it must grow for that to be shown, as a share; `None` where nothing could be.
@@ -270,7 +225,7 @@ impl Pair {
     pub fn case(&self) -> Option<&Case> {
         match &self.subject {
             Subject::Case(case) => Some(case),
-            Subject::Simulated(_) | Subject::Observed(_) | Subject::Injected(_) => None,
+            Subject::Simulated(_) | Subject::Observed(_) | Subject::Injected { .. } => None,
         }
     }
 
@@ -284,7 +239,7 @@ impl Pair {
     /// cost and overhead of a design; of an observation, the numbers of all tasks together.
     pub fn is_main(&self) -> bool {
         match &self.subject {
-            Subject::Case(_) | Subject::Injected(_) => true,
+            Subject::Case(_) | Subject::Injected { .. } => true,
             Subject::Simulated(place) => place.part == Part::All,
             Subject::Observed(who) => *who == Who::All,
         }
@@ -323,34 +278,44 @@ pub enum Pricing {
     Nothing,
 }
 
-/// Everything that two sides show beside each other.
-#[derive(Clone, Debug, PartialEq)]
+/// What comparing records comes to.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Comparison {
-    /// What else is different: the usual cause.
-    pub environment: Vec<Difference>,
-    /// One for each case or part of either side, in the order of the base and then of the new.
-    pub pairs: Vec<Pair>,
-    /// Records of the base.
-    pub base_records: usize,
-    /// Records of the new side.
-    pub new_records: usize,
-    /// Confidence of all verdicts together.
+    /// What the intervals are based on.
+    pub basis: Basis,
+    /// The files of the base.
+    pub base_records: Vec<String>,
+    /// The files that are compared with them.
+    pub new_records: Vec<String>,
+    /// Of all verdicts together.
     pub confidence: f64,
     /// Pairs with a verdict, for which each interval was widened.
     pub compared: usize,
-    /// What the intervals stand on.
-    pub basis: Basis,
-    /// What costs of live tasks were made with, of observations.
-    pub pricing: Option<Pricing>,
-    /// The spread between runs that the intervals hold, of measurements, or as it was given.
+    /// The share of `run_spread`, where it was assumed.
+    pub assumed_run_spread: Option<f64>,
+    /// How much runs of a measurement differ beyond their own intervals.
     pub run_spread: Option<RunSpread>,
-    /// Core cycles a second at which all costs are given, so that runs at different speeds of the core can be compared; `None` if they are
-    /// given as measured.
+    /// Core cycles a second at which the costs of a measurement are given, so that runs at different speeds of the core can be compared;
+    /// `None` if they are given as measured.
     pub hertz: Option<f64>,
-    /// Excess cycles since the switch, of each pair of simulated designs.
-    pub curves: Vec<Curve>,
-    /// Measured cases whose hand-offs take another number of switches than before.
+    /// Of observations: what their costs are from.
+    pub pricing: Option<Pricing>,
+    /// The share asked for: 0.05 is 5 %.
+    pub fail_above: Option<f64>,
+    /// Pairs that are slower by more.
+    pub slower_than_allowed: Option<usize>,
+    /// Facts that differ between the sides: the usual cause.
+    pub environment: Vec<Difference>,
+    /// A growth by this share would have been shown in each number that was compared.
+    pub could_have_shown: Option<f64>,
+    /// Measured cases whose hand-offs take another number of switches.
     pub switches: Vec<ChangedSwitches>,
+    /// One for each case of either side, in the order of the base and then of the new; of simulations, for each number of a pair of
+    /// designs.
+    pub pairs: Vec<Pair>,
+    /// Excess cycles since the switch, of each pair of simulated designs.
+    #[serde(skip)]
+    pub curves: Vec<Curve>,
 }
 
 /// By how much the compared numbers must have grown for that to be shown, as shares.
@@ -367,8 +332,39 @@ pub struct ShownGrowths {
 }
 
 impl Comparison {
+    /// Of pairs, so many of which have a verdict; with nothing that records of some kinds alone have.
+    pub fn of(
+        basis: Basis,
+        (pairs, compared): (Vec<Pair>, usize),
+        run_spread: Option<RunSpread>,
+        request: Request<'_>,
+    ) -> Comparison {
+        let assumed = run_spread.filter(|spread| spread.origin == Origin::Assumed);
+        let mut comparison = Comparison {
+            basis,
+            base_records: request.base.to_vec(),
+            new_records: request.new.to_vec(),
+            confidence: request.confidence,
+            compared,
+            assumed_run_spread: assumed.map(|spread| spread.share),
+            run_spread,
+            hertz: None,
+            pricing: None,
+            fail_above: request.fail_above,
+            slower_than_allowed: None,
+            environment: Vec::new(),
+            could_have_shown: None,
+            switches: Vec::new(),
+            pairs,
+            curves: Vec::new(),
+        };
+        comparison.slower_than_allowed = request.fail_above.map(|share| comparison.slower_by_more_than(share).count());
+        comparison.could_have_shown = comparison.shown_growths(0.0).map(|shown| shown.most);
+        comparison
+    }
+
     /// What a gate with this limit could have shown; `None` where nothing was compared.
-    pub fn could_have_shown(&self, limit: f64) -> Option<ShownGrowths> {
+    pub fn shown_growths(&self, limit: f64) -> Option<ShownGrowths> {
         let growths: Vec<f64> = self.pairs.iter().filter_map(Pair::least_shown_growth).collect();
         let least = growths.iter().copied().reduce(f64::min)?;
         let most = growths.iter().copied().reduce(f64::max)?;
@@ -386,32 +382,29 @@ impl Comparison {
 
 /// Compares the new records of a measurement with those of the base. `earlier` are further records of the machine, which show how much its
 /// runs differ where neither side does; they may be none.
-pub fn compare(base: &[Analysed<'_>], new: &[Analysed<'_>], earlier: &[Analysed<'_>], options: Options) -> Comparison {
+pub fn compare(
+    base: &[Analysed<'_>],
+    new: &[Analysed<'_>],
+    earlier: &[Analysed<'_>],
+    request: Request<'_>,
+) -> Comparison {
     let hertz = common_hertz(base.iter().chain(new).map(|(_, findings)| *findings));
     let cases = pairs::matched(base, new, earlier, hertz);
     let sides: Vec<_> = cases.iter().flat_map(pairs::Matched::sides).collect();
     let history: Vec<_> = cases.iter().map(pairs::Matched::earlier).collect();
     let learned =
         || spread::learned(&sides, Origin::Records).or_else(|| spread::learned(&history, Origin::EarlierRecords));
-    let given = options.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
+    let given = request.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
     let assumed = RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed };
     let switches = cases.iter().filter_map(pairs::Matched::changed_switches).collect();
     let spread = given.or_else(learned).unwrap_or(assumed);
-    let candidates = cases.into_iter().map(|case| case.candidate(options.confidence, spread)).collect();
-    let (pairs, compared) = candidate::judge(candidates, options.confidence);
+    let candidates = cases.into_iter().map(|case| case.candidate(request.confidence, spread)).collect();
+    let judged = candidate::judge(candidates, request);
     Comparison {
         environment: environment::differences(base, new),
-        pairs,
-        base_records: base.len(),
-        new_records: new.len(),
-        confidence: options.confidence,
-        compared,
-        basis: Basis::Runs,
-        pricing: None,
-        curves: Vec::new(),
         switches,
-        run_spread: Some(spread),
         hertz,
+        ..Comparison::of(Basis::Runs, judged, Some(spread), request)
     }
 }
 

@@ -3,7 +3,6 @@
 mod answer;
 mod csv;
 mod figures;
-pub(crate) mod json;
 mod observed;
 mod screen;
 mod table;
@@ -12,60 +11,52 @@ mod words;
 use switchcost_analysis::compare::{Basis, Comparison, Difference};
 
 use crate::entry::{Entry, Side};
+use crate::for_programs::{Form, document};
 use crate::grid::Grid;
 use crate::page::{Block, Page};
 use crate::quantity::confidence;
 use crate::{Format, Style};
 
-/// The name of the JSON's form, with its version.
-pub const COMPARE_SCHEMA: &str = "switchcost.compare/1";
-
-/// What the caller asked for and where the sides are from.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// Names of the base's records.
-    pub base: &'a [String],
-    /// Names of the new ones.
-    pub new: &'a [String],
-    /// The share by which a cost may grow; none where nothing is forbidden.
-    pub fail_above: Option<f64>,
+impl Form for &Comparison {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.compare/1";
 }
 
 /// Writes a comparison.
-pub fn render(comparison: &Comparison, request: &Request<'_>, format: Format, style: Style) -> String {
+pub fn render(comparison: &Comparison, format: Format, style: Style) -> String {
     match format {
-        Format::Table => text(comparison, request, style),
-        Format::Json => json::render(comparison, request),
+        Format::Table => text(comparison, style),
+        Format::Json => document(comparison),
         Format::Csv => csv::render(comparison),
     }
 }
 
-fn text(comparison: &Comparison, request: &Request<'_>, style: Style) -> String {
+fn text(comparison: &Comparison, style: Style) -> String {
     let mut page = Page::new(style);
     if style.is_detailed {
-        add(&mut page, comparison, request)
+        add(&mut page, comparison)
     } else {
-        screen::add(&mut page, comparison, request)
+        screen::add(&mut page, comparison)
     }
     page.finish()
 }
 
 /// A comparison for a reader of figures.
-pub(crate) fn blocks(comparison: &Comparison, request: &Request<'_>) -> Vec<Block> {
+pub(crate) fn blocks(comparison: &Comparison) -> Vec<Block> {
     let mut page = Page::with_figures();
-    add(&mut page, comparison, request);
+    add(&mut page, comparison);
     page.into_blocks()
 }
 
-fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
+fn add(page: &mut Page, comparison: &Comparison) {
     page.paragraph(&answer::answer(comparison));
     add_environment(page, &comparison.environment);
     if !comparison.pairs.is_empty() {
-        page.heading(title(comparison), &format!("base is {}, new is {}", names(request.base), names(request.new)));
-        table::add(page, comparison, request);
+        page.heading(title(comparison), &sides(comparison));
+        table::add(page, comparison);
     }
     add_method(page, comparison);
-    if let Some(share) = request.fail_above {
+    if let Some(share) = comparison.fail_above {
         page.gap();
         page.prose(&answer::limit(comparison, share, usize::MAX));
     }
@@ -80,11 +71,12 @@ fn title(comparison: &Comparison) -> &'static str {
     }
 }
 
-fn names(records: &[String]) -> String {
-    match records {
+fn sides(comparison: &Comparison) -> String {
+    let names = |records: &[String]| match records {
         [one] => one.clone(),
         several => format!("{} records", several.len()),
-    }
+    };
+    format!("base is {}, new is {}", names(&comparison.base_records), names(&comparison.new_records))
 }
 
 fn add_environment(page: &mut Page, differences: &[Difference]) {

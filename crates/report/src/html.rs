@@ -15,7 +15,6 @@ mod table;
 use maud::{DOCTYPE, Markup, html};
 use switchcost_analysis::compare::Comparison;
 
-use crate::compare::Request;
 use crate::reproduce::Reproduction;
 use head::head;
 use part::Content;
@@ -68,8 +67,8 @@ pub fn render(parts: &[Part<'_>]) -> Html {
 }
 
 /// One page about a comparison.
-pub fn render_comparison(comparison: &Comparison, request: &Request<'_>) -> Html {
-    framed(&[Content::of_comparison(comparison, request)], &COMPARISON)
+pub fn render_comparison(comparison: &Comparison) -> Html {
+    framed(&[Content::of_comparison(comparison)], &COMPARISON)
 }
 
 /// One page about a paper that was redone.

@@ -4,12 +4,13 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
+use switchcost_analysis::compare::Comparison;
 use switchcost_observation::Observation;
 use switchcost_record::Fitness;
 
 use crate::for_programs::{Document, Form};
 use crate::simulate::{at_once, orders, trials};
-use crate::{compare, inject, measure, observe, reproduce, simulate, trace};
+use crate::{inject, measure, observe, reproduce, simulate, trace};
 
 /// The schemas of all reports, each with its name and version as the reports have it.
 pub fn all() -> Vec<(&'static str, Schema)> {
@@ -20,7 +21,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         of_document::<inject::json::Report<'_>>(),
         of::<switchcost_profile::Profile>(switchcost_profile::PROFILE_SCHEMA),
         of::<switchcost_profile::Prices>(switchcost_profile::PRICES_SCHEMA),
-        of::<compare::json::View<'_>>(compare::COMPARE_SCHEMA),
+        of_document::<&Comparison>(),
         of::<Fitness>(switchcost_record::DOCTOR_SCHEMA),
         of_document::<trace::Info<'_>>(),
         of_document::<trace::Checked<'_>>(),

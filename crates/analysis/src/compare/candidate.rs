@@ -1,7 +1,7 @@
 //! What may get a verdict, and how many of them there are.
 
 use super::ratio::LogRatio;
-use super::{Outcome, Pair};
+use super::{Outcome, Pair, Request};
 
 /// An interval whose ends are further apart says nothing that a person could use.
 const WIDEST: f64 = 100.0;
@@ -15,13 +15,42 @@ pub(super) struct Candidate {
     pub(super) pair: Pair,
     /// The ratio's logarithm, where there is one.
     pub(super) ratio: Option<LogRatio>,
+    /// The records with a suspect number behind it.
+    pub(super) suspects: Suspects,
+}
+
+/// Records of both sides, by their places there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Suspects {
+    pub(super) base: Vec<usize>,
+    pub(super) new: Vec<usize>,
+}
+
+impl Suspects {
+    pub(super) fn among<T>(base: &[T], new: &[T], is_suspect: impl Fn(&T) -> bool) -> Suspects {
+        let places = |side: &[T]| (0..side.len()).filter(|place| is_suspect(&side[*place])).collect();
+        Suspects { base: places(base), new: places(new) }
+    }
+
+    fn is_any(&self) -> bool {
+        !self.base.is_empty() || !self.new.is_empty()
+    }
+
+    /// By name, those of the base first.
+    fn names(&self, request: &Request<'_>) -> Vec<String> {
+        let of =
+            |names: &[String], places: &[usize]| places.iter().filter_map(|place| names.get(*place)).cloned().collect();
+        let [base, new]: [Vec<String>; 2] = [of(request.base, &self.base), of(request.new, &self.new)];
+        [base, new].concat()
+    }
 }
 
 /// The pairs with their verdicts, and how many have one. With m of them each interval has the confidence 1 - (1 - C) / m.
-pub(super) fn judge(candidates: Vec<Candidate>, confidence: f64) -> (Vec<Pair>, usize) {
+pub(super) fn judge(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let compared = candidates.iter().filter(|candidate| candidate.ratio.is_some()).count();
-    let of_each = 1.0 - (1.0 - confidence) / compared.max(1) as f64;
-    let judged = |Candidate { mut pair, ratio }: Candidate| {
+    let of_each = 1.0 - (1.0 - request.confidence) / compared.max(1) as f64;
+    let judged = |Candidate { mut pair, ratio, suspects }: Candidate| {
+        (pair.is_suspect, pair.suspect_records) = (suspects.is_any(), suspects.names(&request));
         if let Some((ratio, verdict)) = ratio.and_then(|ratio| ratio.judge(of_each)) {
             pair.outcome = if ratio.high / ratio.low > WIDEST {
                 Outcome::NotComparable { why: NOT_KNOWN.to_owned() }

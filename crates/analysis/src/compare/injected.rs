@@ -3,10 +3,10 @@
 use switchcost_injection::{Injection, Plan};
 use switchcost_units::Bytes;
 
-use super::candidate::{Candidate, judge};
+use super::candidate::{Candidate, Suspects, judge};
 use super::environment::{different, of_host};
 use super::ratio::{LogCost, LogRatio, Part};
-use super::{Basis, Comparison, Cost, Options, Origin, Outcome, Pair, Quantity, RunSpread, Subject, Suspects};
+use super::{Basis, Comparison, Cost, Origin, Outcome, Pair, Quantity, Request, RunSpread, Subject};
 use crate::estimate::mean_and_sd;
 use crate::findings::Estimate;
 use crate::injection::{Findings, analyse};
@@ -16,31 +16,22 @@ use crate::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
 const FEWEST: usize = 3;
 
 /// Compares the new records with those of the base, footprint by footprint.
-pub fn compare_injections(base: &[&Injection], new: &[&Injection], options: Options) -> Comparison {
+pub fn compare_injections(base: &[&Injection], new: &[&Injection], request: Request<'_>) -> Comparison {
     let [of_base, of_new] = [base, new].map(|side| side.iter().map(|record| analyse(record)).collect::<Vec<_>>());
     let candidates =
-        keys(&of_base, &of_new).into_iter().map(|key| candidate(key, &of_base, &of_new, options)).collect();
-    let (pairs, compared) = judge(candidates, options.confidence);
+        keys(&of_base, &of_new).into_iter().map(|key| candidate(key, &of_base, &of_new, request)).collect();
+    let judged = judge(candidates, request);
     let facts = |side: &[&Injection]| side.iter().map(|record| facts(record)).collect::<Vec<_>>();
+    let run_spread = spread(request, base.len().min(new.len()));
     Comparison {
         environment: different(&facts(base), &facts(new)),
-        pairs,
-        base_records: base.len(),
-        new_records: new.len(),
-        confidence: options.confidence,
-        compared,
-        basis: Basis::Injections,
-        pricing: None,
-        run_spread: spread(options, base.len().min(new.len())),
-        hertz: None,
-        curves: Vec::new(),
-        switches: Vec::new(),
+        ..Comparison::of(Basis::Injections, judged, run_spread, request)
     }
 }
 
 /// What is taken for the spread between runs where the records do not show it.
-fn spread(options: Options, fewest: usize) -> Option<RunSpread> {
-    match options.run_spread {
+fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
+    match request.run_spread {
         Some(share) => Some(RunSpread { share, origin: Origin::Given }),
         None if fewest < FEWEST => Some(RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed }),
         None => None,
@@ -67,10 +58,10 @@ fn keys(base: &[Findings], new: &[Findings]) -> Vec<Key> {
     footprints.into_iter().flat_map(quantities).collect()
 }
 
-fn candidate(key: Key, base: &[Findings], new: &[Findings], options: Options) -> Candidate {
-    let sides = [("base", base), ("new", new)].map(|(name, side)| side_of(key, name, side, options));
+fn candidate(key: Key, base: &[Findings], new: &[Findings], request: Request<'_>) -> Candidate {
+    let sides = [("base", base), ("new", new)].map(|(name, side)| side_of(key, name, side, request));
     let cost = |side: &Result<LogCost, String>| -> Option<Cost> {
-        side.as_ref().ok().map(|cost| cost.cost(options.confidence))
+        side.as_ref().ok().map(|cost| cost.cost(request.confidence))
     };
     let (base_cost, new_cost) = (cost(&sides[0]), cost(&sides[1]));
     let (ratio, why) = match sides {
@@ -80,19 +71,13 @@ fn candidate(key: Key, base: &[Findings], new: &[Findings], options: Options) ->
             (None, reasons.join("; "))
         }
     };
-    let pair = Pair {
-        subject: Subject::Injected(key.0),
-        quantity: key.1,
-        base: base_cost,
-        new: new_cost,
-        suspects: Suspects::default(),
-        outcome: Outcome::NotComparable { why },
-    };
-    Candidate { pair, ratio }
+    let (subject, outcome) = (Subject::Injected { footprint_bytes: key.0 }, Outcome::NotComparable { why });
+    let pair = Pair::unjudged(subject, key.1, [base_cost, new_cost], outcome);
+    Candidate { pair, ratio, suspects: Suspects::default() }
 }
 
 /// The cost of a side, or why it has none.
-fn side_of((footprint, quantity): Key, name: &str, side: &[Findings], options: Options) -> Result<LogCost, String> {
+fn side_of((footprint, quantity): Key, name: &str, side: &[Findings], request: Request<'_>) -> Result<LogCost, String> {
     let of = |findings: &Findings| -> Option<Estimate> {
         let found = findings.footprints.iter().find(|found| found.footprint_bytes == footprint)?;
         match quantity {
@@ -105,16 +90,16 @@ fn side_of((footprint, quantity): Key, name: &str, side: &[Findings], options: O
     if costs.iter().any(|cost| cost.low <= 0.0) {
         return Err(format!("the {name} number is not distinguishable from 0, so that a ratio means nothing"));
     }
-    Ok(log_cost(&costs, options))
+    Ok(log_cost(&costs, request))
 }
 
 /// The mean of costs above 0. Its variance is that of each by itself and, where the records do not show it, what runs differ by.
-fn log_cost(costs: &[Estimate], options: Options) -> LogCost {
+fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
     let (mean, sd) = mean_and_sd(&logs);
     let records = costs.len() as f64;
     let own = costs.iter().map(|cost| own_error(cost).powi(2)).sum::<f64>() / records;
-    let (variance, freedom) = match options.run_spread {
+    let (variance, freedom) = match request.run_spread {
         None if costs.len() >= FEWEST => ((sd * sd).max(own), records - 1.0),
         given => (own + given.unwrap_or(ASSUMED_RUN_SPREAD).powi(2), FREEDOM),
     };
@@ -167,10 +152,12 @@ mod tests {
     }
 
     fn verdicts(base: &[&Injection], new: &[&Injection]) -> Vec<(u64, Quantity, Option<Change>)> {
-        let comparison = compare_injections(base, new, Options::default());
+        let comparison = compare_injections(base, new, Request::default());
         let verdict = |pair: &Pair| match (&pair.outcome, &pair.subject) {
-            (Outcome::Compared { verdict, .. }, Subject::Injected(size)) => (size.0, pair.quantity, Some(*verdict)),
-            (_, Subject::Injected(size)) => (size.0, pair.quantity, None),
+            (Outcome::Compared { verdict, .. }, Subject::Injected { footprint_bytes }) => {
+                (footprint_bytes.0, pair.quantity, Some(*verdict))
+            }
+            (_, Subject::Injected { footprint_bytes }) => (footprint_bytes.0, pair.quantity, None),
             _ => panic!("of injections"),
         };
         comparison.pairs.iter().map(verdict).collect()
@@ -198,7 +185,7 @@ mod tests {
     #[test]
     fn what_may_be_nothing_has_no_ratio() {
         let (base, new) = (costs(9_000.0, 9_000.0), costs(9_000.0, 11_000.0));
-        let comparison = compare_injections(&[&base], &[&new], Options::default());
+        let comparison = compare_injections(&[&base], &[&new], Request::default());
         let Outcome::NotComparable { why } = &comparison.pairs[2].outcome else { panic!("no ratio") };
         assert_eq!(why, "the base number is not distinguishable from 0, so that a ratio means nothing");
     }
@@ -221,7 +208,7 @@ mod tests {
     fn what_else_is_different_is_reported() {
         let (base, mut new) = (costs(9_000.0, 11_000.0), costs(9_000.0, 11_000.0));
         new.header.command = vec!["xz".to_owned()];
-        let found = compare_injections(&[&base], &[&new], Options::default()).environment;
+        let found = compare_injections(&[&base], &[&new], Request::default()).environment;
         assert_eq!(found.iter().map(|difference| difference.what.as_str()).collect::<Vec<_>>(), ["command"]);
     }
 }

@@ -10,69 +10,53 @@ mod tests;
 
 use switchcost_observation::{Calibration, Observation, Subject as Observed};
 
-use super::candidate::{Candidate, judge};
+use super::candidate::{Candidate, Suspects, judge};
 use super::environment::{Facts, different, of_host};
-use super::{
-    Basis, Comparison, Cost, Difference, Options, Origin, Outcome, Pair, Pricing, RunSpread, Subject, Suspects,
-};
+use super::{Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Pricing, Request, RunSpread, Subject};
 use numbers::{Key, Record};
 
 /// Compares the new records of observations with those of the base.
-pub fn compare_observations(base: &[&Observation], new: &[&Observation], options: Options) -> Comparison {
+pub fn compare_observations(base: &[&Observation], new: &[&Observation], request: Request<'_>) -> Comparison {
     let all: Vec<&Observation> = base.iter().chain(new).copied().collect();
     let pricing = pricing(&all);
     let newest = newest(&all).filter(|_| pricing == Pricing::OneCalibration);
     let priced = |side: &[&Observation]| side.iter().map(|record| Record::of(record, newest)).collect::<Vec<_>>();
     let (base_records, new_records) = (priced(base), priced(new));
     let keys = numbers::keys(&base_records, &new_records);
-    let candidates = keys.iter().map(|key| candidate(key, &base_records, &new_records, options)).collect();
-    let (pairs, compared) = judge_in_halves(candidates, options.confidence);
+    let candidates = keys.iter().map(|key| candidate(key, &base_records, &new_records, request)).collect();
+    let judged = judge_in_halves(candidates, request);
+    let run_spread = request.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
     Comparison {
         environment: differences(base, new),
-        pairs,
-        base_records: base.len(),
-        new_records: new.len(),
-        confidence: options.confidence,
-        compared,
-        basis: Basis::Observations,
         pricing: Some(pricing),
-        run_spread: options.run_spread.map(|share| RunSpread { share, origin: Origin::Given }),
-        hertz: None,
-        curves: Vec::new(),
-        switches: Vec::new(),
+        ..Comparison::of(Basis::Observations, judged, run_spread, request)
     }
 }
 
 /// Half of the error is for what was asked, and half for its parts, so that many names do not hide a change of the whole.
-fn judge_in_halves(candidates: Vec<Candidate>, confidence: f64) -> (Vec<Pair>, usize) {
+fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let (whole, parts): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|candidate| candidate.pair.is_main());
     let has_any = |half: &[Candidate]| half.iter().any(|candidate| candidate.ratio.is_some());
     let halves = if has_any(&whole) && has_any(&parts) { 2.0 } else { 1.0 };
-    let of_half = 1.0 - (1.0 - confidence) / halves;
+    let of_half = Request { confidence: 1.0 - (1.0 - request.confidence) / halves, ..request };
     let (mut pairs, of_whole) = judge(whole, of_half);
     let (others, of_parts) = judge(parts, of_half);
     pairs.extend(others);
     (pairs, of_whole + of_parts)
 }
 
-fn candidate(key: &Key, base: &[Record], new: &[Record], options: Options) -> Candidate {
+fn candidate(key: &Key, base: &[Record], new: &[Record], request: Request<'_>) -> Candidate {
     let of = |side: &[Record]| side.iter().map(|record| record.number(key)).collect::<Vec<_>>();
     let (base_numbers, new_numbers) = (of(base), of(new));
-    let judged = intervals::ratio(key, &base_numbers, &new_numbers, options.run_spread);
-    let cost = |numbers: &[_]| -> Option<Cost> { intervals::cost(key, numbers, options) };
+    let judged = intervals::ratio(key, &base_numbers, &new_numbers, request.run_spread);
+    let cost = |numbers: &[_]| -> Option<Cost> { intervals::cost(key, numbers, request) };
     let (ratio, outcome) = match judged {
         Ok(ratio) => (Some(ratio), Outcome::NotComparable { why: String::new() }),
         Err(outcome) => (None, outcome),
     };
-    let pair = Pair {
-        subject: Subject::Observed(key.who.clone()),
-        quantity: key.quantity,
-        base: cost(&base_numbers),
-        new: cost(&new_numbers),
-        suspects: Suspects::among(base, new, Record::has_lost),
-        outcome,
-    };
-    Candidate { pair, ratio }
+    let costs = [cost(&base_numbers), cost(&new_numbers)];
+    let pair = Pair::unjudged(Subject::Observed(key.who.clone()), key.quantity, costs, outcome);
+    Candidate { pair, ratio, suspects: Suspects::among(base, new, Record::has_lost) }
 }
 
 fn pricing(all: &[&Observation]) -> Pricing {

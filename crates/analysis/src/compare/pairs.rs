@@ -2,10 +2,10 @@
 
 use switchcost_record::{Case, Mechanism};
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Suspects};
 use super::spread::{self, Run};
 use super::switches::{self, ChangedSwitches};
-use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject, Suspects};
+use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
 use crate::findings::{CaseFinding, Findings, Shared, Verdict};
 use crate::flags::BESIDE_OTHERS;
 
@@ -186,25 +186,21 @@ impl Matched<'_> {
         let ([base, new], earlier) = (self.sides(), self.earlier());
         let costs = [&base, &new].map(|side| spread::alone(side, &earlier, spread));
         let [base_cost, new_cost] = costs.map(|cost| cost.map(|cost| cost.cost(confidence)));
-        let mut pair = Pair {
-            subject: Subject::Case(self.case.clone()),
-            quantity: quantity(self.case),
-            base: base_cost,
-            new: new_cost,
-            suspects: Suspects::among(&self.base, &self.new, Found::is_suspect),
-            outcome: Outcome::NotComparable { why: String::new() },
-        };
+        let outcome = Outcome::NotComparable { why: String::new() };
+        let (subject, quantity) = (Subject::Case(self.case.clone()), quantity(self.case));
+        let mut pair = Pair::unjudged(subject, quantity, [base_cost, new_cost], outcome);
+        let suspects = Suspects::among(&self.base, &self.new, Found::is_suspect);
         let why = match (self.side(&self.base, "base"), self.side(&self.new, "new")) {
             (Side::Runs(base), Side::Runs(new)) => {
                 let (base, new, ratio) = spread::compared(&base, &new, &earlier, spread);
                 (pair.base, pair.new) = (Some(base.cost(confidence)), Some(new.cost(confidence)));
-                return Candidate { pair, ratio: Some(ratio) };
+                return Candidate { pair, ratio: Some(ratio), suspects };
             }
             (Side::None(base), Side::None(new)) => format!("{base}; {new}"),
             (Side::None(why), _) | (_, Side::None(why)) => why,
         };
         pair.outcome = Outcome::NotComparable { why };
-        Candidate { pair, ratio: None }
+        Candidate { pair, ratio: None, suspects }
     }
 }
 

@@ -1,5 +1,5 @@
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use strum::{Display, IntoStaticStr};
 
 /// What is compared of a subject.
@@ -72,6 +72,18 @@ pub enum Unit {
     PerSecond,
     /// Instructions or misses, for each switch or system call.
     Events,
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct WithUnit {
+    /// What is compared.
+    quantity: Quantity,
+    /// Of its numbers.
+    unit: Unit,
+}
+
+pub(super) fn with_unit<S: Serializer>(quantity: &Quantity, serializer: S) -> Result<S::Ok, S::Error> {
+    WithUnit { quantity: *quantity, unit: quantity.unit() }.serialize(serializer)
 }
 
 impl Quantity {

@@ -10,8 +10,8 @@ mod traces;
 
 use switchcost_simulation_result::Simulation;
 
-use super::candidate::{Candidate, judge};
-use super::{Basis, Comparison, Options, Outcome, Pair, Part, Place, Quantity, Subject, Suspects};
+use super::candidate::{Candidate, Suspects, judge};
+use super::{Basis, Comparison, Outcome, Pair, Part, Place, Quantity, Request, Subject};
 use crate::simulation::Findings;
 
 pub use copies::{Copied, copied};
@@ -35,50 +35,32 @@ pub struct Curve {
 }
 
 /// Compares the new records of simulations with those of the base.
-pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], options: Options) -> Comparison {
+pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], request: Request<'_>) -> Comparison {
     let matched = designs::matched(base, new);
     let mut environment: Vec<_> = matched.iter().flat_map(Matched::differences).collect();
     environment.extend(designs::facts(base, new));
-    let candidates = matched.iter().flat_map(|pair| candidates(pair, options)).collect();
-    let (pairs, compared) = judge(candidates, options.confidence);
+    let candidates = matched.iter().flat_map(|pair| candidates(pair, request)).collect();
+    let basis = matched.iter().find_map(Matched::relation).map_or(Basis::OtherTraces, Relation::basis);
     Comparison {
         environment,
-        pairs,
-        base_records: base.len(),
-        new_records: new.len(),
-        confidence: options.confidence,
-        compared,
-        basis: matched.iter().find_map(Matched::relation).map_or(Basis::OtherTraces, Relation::basis),
-        pricing: None,
-        run_spread: None,
-        hertz: None,
         curves: matched.iter().filter_map(Matched::curve).collect(),
-        switches: Vec::new(),
+        ..Comparison::of(basis, judge(candidates, request), None, request)
     }
 }
 
 /// Every number of a pair of designs; one without a verdict where they cannot be paired at all.
-fn candidates(matched: &Matched<'_>, options: Options) -> Vec<Candidate> {
+fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     match matched.relation() {
-        Some(relation) => numbers::candidates(matched, relation, options),
+        Some(relation) => numbers::candidates(matched, relation, request),
         None => vec![without_verdict(matched, Part::All, Quantity::AverageCost, matched.why_not())],
     }
 }
 
 fn without_verdict(matched: &Matched<'_>, part: Part, quantity: Quantity, why: String) -> Candidate {
-    let pair = Pair {
-        subject: Subject::Simulated(Place {
-            base_design: matched.base_name.map(str::to_owned),
-            new_design: matched.new_name.map(str::to_owned),
-            part,
-        }),
-        quantity,
-        base: None,
-        new: None,
-        suspects: Suspects::default(),
-        outcome: Outcome::NotComparable { why },
-    };
-    Candidate { pair, ratio: None }
+    let [base_design, new_design] = [matched.base_name, matched.new_name].map(|name| name.map(str::to_owned));
+    let subject = Subject::Simulated(Place { base_design, new_design, part });
+    let pair = Pair::unjudged(subject, quantity, [None, None], Outcome::NotComparable { why });
+    Candidate { pair, ratio: None, suspects: Suspects::default() }
 }
 
 #[cfg(test)]

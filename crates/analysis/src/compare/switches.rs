@@ -1,19 +1,26 @@
 //! How many switches a hand-off takes, on both sides. They are counted, and need no interval; a kernel that takes two where it took one
 //! has changed, however long that takes.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_record::Case;
+
+use crate::serialised::{Conditions, conditions};
 
 /// Less may be chance: ordinary tasks that are woken while a lock is held give the CPU back once more or less.
 const LEAST_CHANGE: f64 = 0.05;
 
 /// A case whose hand-offs take another number of switches.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Switches")]
 pub struct ChangedSwitches {
     /// The conditions.
+    #[serde(flatten, serialize_with = "conditions")]
+    #[schemars(with = "Conditions<'static>")]
     pub case: Case,
     /// Switches a hand-off, the mean of the base records.
     pub base: f64,
-    /// The same of the new ones.
+    /// The same of the new records.
     pub new: f64,
 }
 

@@ -22,12 +22,12 @@ fn runs(count: u64, seed: u64, spread: f64, factor: f64, cases: &[FakeCase]) -> 
     (0..count).map(run).collect()
 }
 
-fn judged(base: &[(MeasureRecord, Findings)], new: &[(MeasureRecord, Findings)], options: Options) -> Comparison {
+fn judged(base: &[(MeasureRecord, Findings)], new: &[(MeasureRecord, Findings)], request: Request<'_>) -> Comparison {
     let side = |runs| -> Vec<Analysed<'_>> {
         let runs: &[(MeasureRecord, Findings)] = runs;
         runs.iter().map(|(record, findings)| (record, findings)).collect()
     };
-    compare(&side(base), &side(new), &[], options)
+    compare(&side(base), &side(new), &[], request)
 }
 
 fn verdicts(comparison: &Comparison) -> Vec<Option<Change>> {
@@ -48,7 +48,7 @@ fn false_alarms(trials: u64, records: u64, spread: f64) -> usize {
     let is_alarm = |trial: &u64| {
         let base = runs(records, 2 * trial + 1, spread, 1.0, &six_cases());
         let new = runs(records, 2 * trial + 2, spread, 1.0, &six_cases());
-        let comparison = judged(&base, &new, Options::default());
+        let comparison = judged(&base, &new, Request::default());
         assert_eq!(comparison.compared, 6);
         verdicts(&comparison).iter().any(|verdict| *verdict != Some(Change::NoDifferenceShown))
     };
@@ -78,12 +78,12 @@ fn a_real_difference_is_found_and_has_its_direction() {
     for (records, factor, expected) in [(1, 1.2, Change::Slower), (1, 0.8, Change::Faster), (6, 1.05, Change::Slower)] {
         let base = runs(records, 11, 0.01, 1.0, &[FakeCase::pipe()]);
         let new = runs(records, 12, 0.01, factor, &[FakeCase::pipe()]);
-        let comparison = judged(&base, &new, Options::default());
+        let comparison = judged(&base, &new, Request::default());
         assert_eq!(verdicts(&comparison), [Some(expected)], "{records} records, {factor}");
         let Outcome::Compared { ratio, .. } = comparison.pairs[0].outcome else { panic!("not compared") };
         assert!((ratio.ratio / factor - 1.0).abs() < 0.04, "{ratio:?}");
         assert!(ratio.low <= ratio.ratio && ratio.ratio <= ratio.high, "{ratio:?}");
-        let other_way = judged(&new, &base, Options::default());
+        let other_way = judged(&new, &base, Request::default());
         let Outcome::Compared { ratio: inverse, .. } = other_way.pairs[0].outcome else { panic!("not compared") };
         assert!((inverse.ratio * ratio.ratio - 1.0).abs() < 1e-9, "the way round matters");
     }
@@ -92,9 +92,9 @@ fn a_real_difference_is_found_and_has_its_direction() {
 #[test]
 fn more_pairs_need_more_evidence() {
     let (base, new) = (runs(4, 21, 0.01, 1.0, &six_cases()), runs(4, 22, 0.01, 1.0, &six_cases()));
-    let all = judged(&base, &new, Options::default());
+    let all = judged(&base, &new, Request::default());
     let (base, new) = (runs(4, 21, 0.01, 1.0, &six_cases()[..1]), runs(4, 22, 0.01, 1.0, &six_cases()[..1]));
-    let one = judged(&base, &new, Options::default());
+    let one = judged(&base, &new, Request::default());
     let width = |comparison: &Comparison| match comparison.pairs[0].outcome {
         Outcome::Compared { ratio, .. } => (ratio.high / ratio.low).ln(),
         Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => panic!("not compared"),
@@ -107,7 +107,7 @@ fn more_pairs_need_more_evidence() {
 fn what_cannot_be_compared_says_why() {
     let base = runs(1, 1, 0.0, 1.0, &[FakeCase::pipe(), FakeCase::fiber()]);
     let new = runs(1, 2, 0.0, 1.0, &[FakeCase::pipe(), FakeCase::synthetic()]);
-    let comparison = judged(&base, &new, Options::default());
+    let comparison = judged(&base, &new, Request::default());
     let why = |pair: &Pair| match &pair.outcome {
         Outcome::NotComparable { why } => Some(why.clone()),
         Outcome::Compared { .. } | Outcome::NotJudged { .. } => None,
@@ -116,7 +116,7 @@ fn what_cannot_be_compared_says_why() {
     assert_eq!(whys, ["the new record has no such case", "the base record has no such case"]);
     assert_eq!(comparison.compared, 1);
     let free = runs(1, 3, 0.0, 0.0, &[FakeCase::pipe()]);
-    let none = judged(&base, &free, Options::default());
+    let none = judged(&base, &free, Request::default());
     let Outcome::NotComparable { why } = &none.pairs[0].outcome else { panic!("{:?}", none.pairs[0]) };
     assert!(why.contains("not above 0") || why.starts_with("not measured in the new record: "), "{why}");
 }
@@ -127,7 +127,7 @@ fn one_number_of_several_records_is_not_enough() {
     for (_, findings) in &mut new[1..] {
         findings.results[0].direct_ns = None;
     }
-    let comparison = judged(&base, &new, Options::default());
+    let comparison = judged(&base, &new, Request::default());
     let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else { panic!("{:?}", comparison.pairs[0]) };
     assert_eq!(why, "only 1 of 3 new records has a number, need 2 to see how much they differ");
     assert_eq!(comparison.compared, 0);
@@ -152,7 +152,7 @@ fn costs_are_compared_at_one_clock_of_the_core() {
             [&mut result.direct_ns, &mut result.total_ns].into_iter().for_each(twice);
         }
     }
-    let comparison = judged(&base, &new, Options::default());
+    let comparison = judged(&base, &new, Request::default());
     assert_eq!(verdicts(&comparison), [Some(Change::NoDifferenceShown); 2]);
     assert!(comparison.hertz.is_some_and(|hertz| (hertz / (base_hertz / 2.0_f64.sqrt()) - 1.0).abs() < 1e-9));
 }
@@ -168,16 +168,16 @@ fn a_shared_core_is_compared_with_a_shared_one_alone() {
     let run = |count, seed| runs(count, seed, 0.01, 1.0, &[FakeCase::pipe()]);
     let (mut base, new) = (run(1, 1), run(1, 2));
     share_throughout(&mut base[0].1);
-    let Outcome::NotComparable { why } = &judged(&base, &new, Options::default()).pairs[0].outcome else {
+    let Outcome::NotComparable { why } = &judged(&base, &new, Request::default()).pairs[0].outcome else {
         panic!("compared")
     };
     assert_eq!(why, "the base record's cost is one of a shared core, the other side's is not");
     let mut both = run(1, 3);
     share_throughout(&mut both[0].1);
-    assert_eq!(judged(&base, &both, Options::default()).compared, 1);
+    assert_eq!(judged(&base, &both, Request::default()).compared, 1);
     let mut mixed = run(3, 4);
     share_throughout(&mut mixed[1].1);
-    let comparison = judged(&mixed, &new, Options::default());
+    let comparison = judged(&mixed, &new, Request::default());
     assert_eq!(comparison.pairs[0].base.map(|cost| cost.records), Some(2), "the one that was shared is left out");
 }
 
@@ -189,7 +189,7 @@ fn what_may_be_anything_is_not_known() {
         direct.within_run.1 = 20.0 * direct.estimate;
         runs
     };
-    let comparison = judged(&wide(1), &wide(2), Options::default());
+    let comparison = judged(&wide(1), &wide(2), Request::default());
     let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else { panic!("{:?}", comparison.pairs[0]) };
     assert!(why.starts_with("the records differ so much"), "{why}");
 }
@@ -198,7 +198,7 @@ fn what_may_be_anything_is_not_known() {
 fn another_cpu_is_the_same_case_and_another_policy_is_not() {
     let pipe = |change: fn(&mut Case)| vec![FakeCase::pipe().change(change)];
     let base = runs(1, 1, 0.0, 1.0, &pipe(|_| ()));
-    let pairs = |change| judged(&base, &runs(1, 2, 0.0, 1.0, &pipe(change)), Options::default()).pairs.len();
+    let pairs = |change| judged(&base, &runs(1, 2, 0.0, 1.0, &pipe(change)), Request::default()).pairs.len();
     assert_eq!(pairs(|case| case.placement.cpus = vec![CpuId(7)]), 1);
     assert_eq!(pairs(|case| case.policy = Policy::Other), 2);
     assert_eq!(pairs(|case| case.mechanism = Mechanism::Futex), 2);
@@ -209,14 +209,14 @@ fn another_cpu_is_the_same_case_and_another_policy_is_not() {
 #[test]
 fn what_else_differs_is_named() {
     let (base, mut new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]));
-    let none = judged(&base, &new, Options::default());
+    let none = judged(&base, &new, Request::default());
     assert_eq!(none.environment, []);
     let host = &mut new[1].0.header.host;
     host.governor = Fact::Known("powersave".to_owned());
     host.mitigations.insert("spectre_v2".to_owned(), "Vulnerable".to_owned());
     host.memory_available_bytes = Bytes(1);
     host.microcode = Some("0xa0011d1".to_owned());
-    let found = judged(&base, &new, Options::default()).environment;
+    let found = judged(&base, &new, Request::default()).environment;
     let whats: Vec<&str> = found.iter().map(|difference| difference.what.as_str()).collect();
     assert_eq!(whats, ["microcode", "frequency governor", "mitigation of spectre_v2"]);
     assert_eq!(found[1].base, ["unknown"]);
@@ -226,11 +226,11 @@ fn what_else_differs_is_named() {
 #[test]
 fn a_limit_counts_only_shown_differences() {
     let base = runs(1, 1, 0.0, 1.0, &six_cases());
-    let slower = judged(&base, &runs(1, 2, 0.0, 1.3, &six_cases()), Options::default());
+    let slower = judged(&base, &runs(1, 2, 0.0, 1.3, &six_cases()), Request::default());
     let over = |share| slower.slower_by_more_than(share).count();
     assert_eq!(over(0.05), verdicts(&slower).iter().filter(|verdict| **verdict == Some(Change::Slower)).count());
     assert_eq!(over(0.5), 0);
-    let same = judged(&base, &runs(1, 3, 0.0, 1.0, &six_cases()), Options::default());
+    let same = judged(&base, &runs(1, 3, 0.0, 1.0, &six_cases()), Request::default());
     assert_eq!(same.slower_by_more_than(0.0).count(), 0);
 }
 
@@ -245,12 +245,12 @@ fn two_switches_a_hand_off_are_slower_and_a_finding() {
     };
     let once = || FakeCase::pipe().change(|case| case.switches = None);
     let (base, new) = (runs(3, 1, 0.005, 1.0, &[once()]), runs(3, 2, 0.005, 1.0, &[twice()]));
-    let comparison = judged(&base, &new, Options::default());
+    let comparison = judged(&base, &new, Request::default());
     assert_eq!(verdicts(&comparison), [Some(Change::Slower)]);
     assert_eq!(comparison.slower_by_more_than(0.5).count(), 1, "the gate closes");
     let [changed] = comparison.switches.as_slice() else { panic!("{:?}", comparison.switches) };
     assert!((changed.base - 1.0).abs() < 0.02 && (changed.new - 2.0).abs() < 0.02, "{changed:?}");
-    assert!(judged(&base, &base, Options::default()).switches.is_empty());
+    assert!(judged(&base, &base, Request::default()).switches.is_empty());
 }
 
 #[test]
@@ -258,6 +258,8 @@ fn a_cost_beside_others_is_suspect_and_its_record_is_named() {
     let (base, mut new) = (runs(2, 1, 0.01, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.01, 1.0, &[FakeCase::pipe()]));
     let flag = crate::Flag { name: "beside-others", detail: String::new() };
     new[1].1.results[0].flags.push(flag);
-    let found = judged(&base, &new, Options::default());
-    assert_eq!(found.pairs[0].suspects, Suspects { base: vec![], new: vec![1] });
+    let names = ["a", "b", "c", "d"].map(str::to_owned);
+    let found = judged(&base, &new, Request { base: &names[..2], new: &names[2..], ..Request::default() });
+    assert!(found.pairs[0].is_suspect);
+    assert_eq!(found.pairs[0].suspect_records, ["d"]);
 }

@@ -1,12 +1,12 @@
 //! The answer in a few sentences, and what it stands on.
 
 use switchcost_analysis::compare::{
-    Basis, Change, ChangedSwitches, Comparison, Origin, Outcome, Pair, Part, Quantity, Subject, Suspects,
+    Basis, Change, ChangedSwitches, Comparison, Origin, Outcome, Pair, Part, Quantity, Subject,
 };
 
+use super::observed;
 use super::table::reasons;
 use super::words::{design, in_percent, label, quantity, verdict};
-use super::{Request, observed};
 use crate::measure::conditions;
 use crate::quantity::number;
 
@@ -181,7 +181,7 @@ const SMALLEST_GROWTH: f64 = 0.0005;
 /// What a gate that found nothing would have found.
 fn could_have_shown(comparison: &Comparison, share: f64) -> String {
     // Of what is counted and not sampled, any growth is shown.
-    let Some(shown) = comparison.could_have_shown(share).filter(|shown| shown.most >= SMALLEST_GROWTH) else {
+    let Some(shown) = comparison.shown_growths(share).filter(|shown| shown.most >= SMALLEST_GROWTH) else {
         return String::new();
     };
     let percent = |growth: f64| format!("{:.1} %", growth * 100.0);
@@ -202,14 +202,10 @@ fn could_have_shown(comparison: &Comparison, share: f64) -> String {
 }
 
 /// Which records the stars are for.
-pub(super) fn suspects(comparison: &Comparison, request: &Request<'_>) -> Option<String> {
-    let all: Vec<&Suspects> = comparison.pairs.iter().map(|pair| &pair.suspects).collect();
-    let of = |names: &[String], places: fn(&Suspects) -> &[usize]| -> Vec<String> {
-        let is_one = |place: &usize| all.iter().any(|suspects| places(suspects).contains(place));
-        (0..names.len()).filter(is_one).map(|place| names[place].clone()).collect()
-    };
-    let mut names = of(request.base, |suspects| &suspects.base);
-    names.extend(of(request.new, |suspects| &suspects.new));
+pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
+    let is_one = |name: &&str| comparison.pairs.iter().any(|pair| pair.suspect_records.iter().any(|one| one == name));
+    let records = comparison.base_records.iter().chain(&comparison.new_records).map(String::as_str);
+    let mut names: Vec<&str> = records.filter(is_one).collect();
     let more = names.len().saturating_sub(SUSPECTS_NAMED);
     names.truncate(SUSPECTS_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

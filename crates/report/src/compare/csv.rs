@@ -2,7 +2,6 @@ use switchcost_analysis::compare::{Basis, Comparison, Cost, Outcome, Pair, Place
 
 use switchcost_units::Bytes;
 
-use super::json::{kind_and_name, who};
 use super::words;
 use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, csv};
@@ -10,19 +9,21 @@ use crate::for_programs::{Column, csv};
 const PLACE_COLUMNS: [Column<Place>; 4] = [
     ("base_design", |place| place.base_design.clone().unwrap_or_default()),
     ("new_design", |place| place.new_design.clone().unwrap_or_default()),
-    ("kind", |place| kind_and_name(&place.part).0.to_owned()),
-    ("name", |place| kind_and_name(&place.part).1.unwrap_or_default().to_owned()),
+    ("kind", |place| place.part.kind_and_name().kind.to_owned()),
+    ("name", |place| place.part.kind_and_name().name.unwrap_or_default().to_owned()),
 ];
 
-const WHO_COLUMNS: [Column<Who>; 2] =
-    [("kind", |of| who(of).0.to_owned()), ("name", |of| who(of).1.unwrap_or_default().to_owned())];
+const WHO_COLUMNS: [Column<Who>; 2] = [
+    ("kind", |of| of.kind_and_name().kind.to_owned()),
+    ("name", |of| of.kind_and_name().name.unwrap_or_default().to_owned()),
+];
 
 const INJECTED_COLUMNS: [Column<Bytes>; 1] = [("footprint_bytes", |size| size.0.to_string())];
 
 const COLUMNS: [Column<Pair>; 14] = [
     ("quantity", |p| p.quantity.name().to_owned()),
     ("unit", |p| p.quantity.unit().to_string()),
-    ("is_suspect", |p| p.is_suspect().to_string()),
+    ("is_suspect", |p| p.is_suspect.to_string()),
     ("base", |p| float(p.base.map(|cost| cost.value))),
     ("base_low", |p| float(low(p.base))),
     ("base_high", |p| float(high(p.base))),
@@ -56,7 +57,7 @@ fn row(pair: &Pair) -> Vec<String> {
     let mut row: Vec<String> = match &pair.subject {
         Subject::Case(case) => CASE_COLUMNS.iter().map(|(_, field)| field(case)).collect(),
         Subject::Simulated(place) => PLACE_COLUMNS.iter().map(|(_, field)| field(place)).collect(),
-        Subject::Injected(size) => INJECTED_COLUMNS.iter().map(|(_, field)| field(size)).collect(),
+        Subject::Injected { footprint_bytes: size } => INJECTED_COLUMNS.iter().map(|(_, field)| field(size)).collect(),
         Subject::Observed(who) => WHO_COLUMNS.iter().map(|(_, field)| field(who)).collect(),
     };
     row.extend(COLUMNS.iter().map(|(_, field)| field(pair)));

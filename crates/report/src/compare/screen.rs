@@ -8,7 +8,7 @@ use switchcost_record::Case;
 
 use super::table::{has_several_designs, reasons};
 use super::words::{design, part, quantity, tone, touching, value, verdict, who};
-use super::{Request, answer, environment, names, observed, title};
+use super::{answer, environment, observed, sides, title};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::measure::conditions;
@@ -28,7 +28,7 @@ const MOST_NAMED: usize = 3;
 /// Facts of the environment with a row.
 const MOST_FACTS: usize = 4;
 
-pub(super) fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
+pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     page.paragraph(&answer::answer(comparison));
     let facts = &comparison.environment;
     if !facts.is_empty() {
@@ -37,9 +37,9 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_
         page.heading("Environment", &rest);
         page.grid(&environment(Grid::with_one_line_a_row(1), &facts[..facts.len().min(MOST_FACTS)]));
     }
-    add_costs(page, comparison, request);
+    add_costs(page, comparison);
     let mut notes: Vec<String> =
-        request.fail_above.map(|share| answer::limit(comparison, share, MOST_NAMED)).into_iter().collect();
+        comparison.fail_above.map(|share| answer::limit(comparison, share, MOST_NAMED)).into_iter().collect();
     if comparison.compared > 0 {
         notes.extend(answer::basis(comparison));
         let percent = confidence(comparison.confidence);
@@ -62,7 +62,7 @@ fn not_comparable(why: &str, pairs: &[&Pair]) -> String {
 }
 
 /// What changed, by how much first; then the others in their order.
-fn add_costs(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
+fn add_costs(page: &mut Page, comparison: &Comparison) {
     let is_observed = comparison.basis == Basis::Observations;
     let mut pairs: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.ratio().is_some() || is_observed).collect();
     if pairs.is_empty() {
@@ -71,14 +71,13 @@ fn add_costs(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
     pairs.sort_by(|a, b| b.is_main().cmp(&a.is_main()).then_with(|| by_change(a, b)));
     let more = pairs.len().saturating_sub(MOST_ROWS);
     let largest = if more > 0 { "; those that changed most" } else { "" };
-    let sides = format!("base is {}, new is {}{largest}", names(request.base), names(request.new));
-    page.heading(title(comparison), &sides);
+    page.heading(title(comparison), &format!("{}{largest}", sides(comparison)));
     pairs.truncate(MOST_ROWS);
     page.grid(&grid(&pairs, has_several_designs(pairs.iter().copied())));
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
-    if let Some(whose) = answer::suspects(comparison, request) {
+    if let Some(whose) = answer::suspects(comparison) {
         page.prose(&whose);
     }
 }
@@ -102,7 +101,7 @@ fn grid(pairs: &[&Pair], has_several_designs: bool) -> Grid {
     grid.column("difference", Side::Left);
     let subjects = subjects(pairs, has_several_designs);
     for (pair, subject) in pairs.iter().zip(subjects) {
-        let star = if pair.is_suspect() { " *" } else { "" };
+        let star = if pair.is_suspect { " *" } else { "" };
         let side = |cost: &Option<_>| Entry::from(cost.as_ref().map(|cost| bare(cost, pair)).unwrap_or_default());
         grid.row(vec![
             format!("{subject}{star}").into(),
@@ -159,7 +158,7 @@ fn subjects(pairs: &[&Pair], has_several_designs: bool) -> Vec<String> {
         Subject::Simulated(place) if !has_several_designs => part(&place.part),
         Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
         Subject::Observed(of) => who(of),
-        Subject::Injected(size) => touching(*size),
+        Subject::Injected { footprint_bytes } => touching(*footprint_bytes),
     };
     pairs.iter().map(name).collect()
 }

@@ -2,8 +2,8 @@
 
 use switchcost_analysis::compare::{Comparison, Outcome, Pair, Subject};
 
+use super::answer;
 use super::words::{design, label, part, quantity, side, tone, verdict};
-use super::{Request, answer};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -14,14 +14,14 @@ const NAMED: usize = 4;
 
 /// The table. Of a simulation in a terminal, reasons stand below it, put together, and with them the many parts that have
 /// no verdict.
-pub(super) fn add(page: &mut Page, comparison: &Comparison, request: &Request<'_>) {
+pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let is_simulated = comparison.pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
     let is_short = is_simulated && !page.has_figures();
     let is_shown = |pair: &&Pair| !is_short || pair.is_main() || has_verdict(pair);
     let shown: Vec<&Pair> = comparison.pairs.iter().filter(is_shown).collect();
     let look = Look { is_short, has_designs: has_several_designs(&comparison.pairs) };
     page.grid(&grid(&shown, look));
-    if let Some(whose) = answer::suspects(comparison, request) {
+    if let Some(whose) = answer::suspects(comparison) {
         page.prose(&whose);
     }
     if is_short {
@@ -52,7 +52,7 @@ impl Look {
 pub(super) fn has_several_designs<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> bool {
     let designs = pairs.into_iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),
-        Subject::Case(_) | Subject::Observed(_) | Subject::Injected(_) => None,
+        Subject::Case(_) | Subject::Observed(_) | Subject::Injected { .. } => None,
     });
     let mut designs: Vec<String> = designs.collect();
     designs.dedup();
@@ -112,9 +112,11 @@ fn grid(pairs: &[&Pair], look: Look) -> Grid {
 }
 
 fn row(pair: &Pair, look: Look) -> Vec<Entry> {
-    let star = if pair.is_suspect() { " *" } else { "" };
+    let star = if pair.is_suspect { " *" } else { "" };
     let mut row: Vec<Entry> = match &pair.subject {
-        Subject::Case(_) | Subject::Observed(_) | Subject::Injected(_) => vec![format!("{}{star}", label(pair)).into()],
+        Subject::Case(_) | Subject::Observed(_) | Subject::Injected { .. } => {
+            vec![format!("{}{star}", label(pair)).into()]
+        }
         Subject::Simulated(place) => {
             let name = if look.has_designs { design(place) } else { String::new() };
             vec![name.into(), format!("{}{star}", part(&place.part)).into()]

@@ -1,5 +1,5 @@
 use switchcost_analysis::compare::{
-    Change, ChangedSwitches, Cost, Origin, Outcome, Pair, Quantity, Ratio, RunSpread, Subject, Suspects,
+    Change, ChangedSwitches, Cost, Origin, Outcome, Pair, Quantity, Ratio, Request, RunSpread, Subject,
 };
 use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use switchcost_units::CpuId;
@@ -23,9 +23,10 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
     Pair {
         subject: Subject::Case(case),
         quantity: Quantity::HandOff,
+        is_suspect: false,
+        suspect_records: Vec::new(),
         base: cost(1_700.0),
         new: cost(2_040.0),
-        suspects: Suspects::default(),
         outcome,
     }
 }
@@ -35,27 +36,26 @@ fn compared(ratio: f64, verdict: Change) -> Outcome {
 }
 
 fn comparison() -> Comparison {
+    comparison_with(None)
+}
+
+fn comparison_with(fail_above: Option<f64>) -> Comparison {
+    let pairs = vec![
+        pair(Mechanism::Pipe, compared(1.2, Change::Slower)),
+        pair(Mechanism::Futex, compared(0.99, Change::NoDifferenceShown)),
+        pair(Mechanism::Eventfd, Outcome::NotComparable { why: "the base record has no such case".to_owned() }),
+    ];
+    let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
+    let request = Request { base: &base, new: &new, fail_above, ..Request::default() };
+    let spread = RunSpread { share: 0.01, origin: Origin::Assumed };
     Comparison {
         environment: vec![Difference {
             what: "kernel".to_owned(),
             base: vec!["Linux 6.1".to_owned()],
             new: vec!["Linux 6.18\u{1b}[31m".to_owned()],
         }],
-        pairs: vec![
-            pair(Mechanism::Pipe, compared(1.2, Change::Slower)),
-            pair(Mechanism::Futex, compared(0.99, Change::NoDifferenceShown)),
-            pair(Mechanism::Eventfd, Outcome::NotComparable { why: "the base record has no such case".to_owned() }),
-        ],
-        base_records: 1,
-        new_records: 1,
-        confidence: 0.9,
-        compared: 2,
-        basis: Basis::Runs,
-        pricing: None,
-        run_spread: Some(RunSpread { share: 0.01, origin: Origin::Assumed }),
         hertz: Some(3e9),
-        curves: Vec::new(),
-        switches: Vec::new(),
+        ..Comparison::of(Basis::Runs, (pairs, 2), Some(spread), request)
     }
 }
 
@@ -64,9 +64,7 @@ fn rendered(format: Format, fail_above: Option<f64>) -> String {
 }
 
 fn styled(format: Format, fail_above: Option<f64>, style: Style) -> String {
-    let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
-    let request = Request { base: &base, new: &new, fail_above };
-    render(&comparison(), &request, format, style)
+    render(&comparison_with(fail_above), format, style)
 }
 
 #[test]
@@ -87,7 +85,7 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
 
 #[test]
 fn the_screen_has_what_changed_most_and_no_line_too_long() {
-    let mut many = comparison();
+    let mut many = comparison_with(Some(0.05));
     for place in 0..40 {
         let mut pair = pair(Mechanism::Pipe, compared(1.0 + f64::from(place) / 100.0, Change::Slower));
         if let Subject::Case(case) = &mut pair.subject {
@@ -96,9 +94,7 @@ fn the_screen_has_what_changed_most_and_no_line_too_long() {
         }
         many.pairs.push(pair);
     }
-    let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
-    let request = Request { base: &base, new: &new, fail_above: Some(0.05) };
-    let text = render(&many, &request, Format::Table, Style::default());
+    let text = render(&many, Format::Table, Style::default());
     assert!(text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("--details"), "{text}");
     let first = text.lines().find(|line| line.starts_with("pipe process")).expect("a row");
@@ -143,8 +139,7 @@ fn a_share_is_said_as_it_was_given() {
 }
 
 fn text_of(comparison: &Comparison, style: Style, fail_above: Option<f64>) -> String {
-    let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
-    render(comparison, &Request { base: &base, new: &new, fail_above }, Format::Table, style)
+    render(&Comparison { fail_above, ..comparison.clone() }, Format::Table, style)
 }
 
 #[test]
@@ -172,7 +167,7 @@ fn there_are_no_others_where_all_are_slower() {
 fn a_suspect_record_is_named() {
     for style in [Style::default(), Style { is_detailed: true, ..Style::default() }] {
         let mut suspect = comparison();
-        suspect.pairs[0].suspects.new.push(0);
+        (suspect.pairs[0].is_suspect, suspect.pairs[0].suspect_records) = (true, vec!["b.jsonl".to_owned()]);
         let text = text_of(&suspect, style, None);
         assert!(text.contains("* suspect: switchcost report says why, of b.jsonl"), "{text}");
         assert!(!text_of(&comparison(), style, None).contains("suspect"));

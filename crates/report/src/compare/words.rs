@@ -20,7 +20,7 @@ pub(super) fn label(pair: &Pair) -> String {
         Subject::Simulated(place) if place.part == Part::All => design(place),
         Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
         Subject::Observed(of) => who(of),
-        Subject::Injected(size) => touching(*size),
+        Subject::Injected { footprint_bytes } => touching(*footprint_bytes),
     }
 }
 

@@ -8,7 +8,6 @@ use switchcost_simulation_result::Simulation;
 
 use super::section::{Section, blocks, figure_id};
 use super::table;
-use crate::compare::Request;
 use crate::figure::Figure;
 use crate::page::Block;
 use crate::plain::plain;
@@ -93,8 +92,8 @@ impl Content {
     }
 
     /// About two sides.
-    pub(super) fn of_comparison(comparison: &Comparison, request: &Request<'_>) -> Self {
-        Content::new("c1".to_owned(), "Base and new", "compared", compare::blocks(comparison, request))
+    pub(super) fn of_comparison(comparison: &Comparison) -> Self {
+        Content::new("c1".to_owned(), "Base and new", "compared", compare::blocks(comparison))
     }
 
     /// What only several simulations together say; nothing where there are none.

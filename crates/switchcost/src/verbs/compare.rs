@@ -4,8 +4,8 @@ mod sides;
 
 use std::path::{Path, PathBuf};
 
-use switchcost_analysis::compare::{Comparison, Options, Pair};
-use switchcost_report::compare::{Request, render};
+use switchcost_analysis::compare::{Comparison, Pair, Request};
+use switchcost_report::compare::render;
 use switchcost_report::html::render_comparison;
 
 use crate::cli::compare::CompareArguments;
@@ -17,14 +17,18 @@ use crate::verbs::report::{self as verb, pictures};
 pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     let (base, new) = (records_at(&arguments.base)?, records_at(&arguments.new)?);
     let output = claim(arguments, &[&base[..], &new].concat())?;
-    let options = Options { confidence: arguments.confidence, run_spread: arguments.run_spread };
-    let comparison = sides::compared(&base, &new, options)?;
     let names = [&base, &new].map(|side| side.iter().map(|path| path.display().to_string()).collect::<Vec<_>>());
-    let request = Request { base: &names[0], new: &names[1], fail_above: arguments.fail_above };
-    write(&comparison, &request, arguments, output)?;
-    let has_grown = |share| comparison.slower_by_more_than(share).next().is_some();
-    Ok(match arguments.fail_above {
-        Some(share) if has_grown(share) => Exit::Grown,
+    let request = Request {
+        base: &names[0],
+        new: &names[1],
+        confidence: arguments.confidence,
+        run_spread: arguments.run_spread,
+        fail_above: arguments.fail_above,
+    };
+    let comparison = sides::compared(&base, &new, request)?;
+    write(&comparison, arguments, output)?;
+    Ok(match comparison.slower_than_allowed {
+        Some(1..) => Exit::Grown,
         // What could not be looked at has not passed.
         _ if comparison.pairs.iter().any(Pair::is_open) => Exit::Partial,
         _ => Exit::Success,
@@ -40,19 +44,14 @@ fn claim(arguments: &CompareArguments, records: &[PathBuf]) -> Result<Option<Out
     }
 }
 
-fn write(
-    comparison: &Comparison,
-    request: &Request<'_>,
-    arguments: &CompareArguments,
-    output: Option<Output>,
-) -> Result<(), Failure> {
+fn write(comparison: &Comparison, arguments: &CompareArguments, output: Option<Output>) -> Result<(), Failure> {
     if arguments.output.is_none() && arguments.figures.is_none() {
         return output.map_or(Ok(()), |output| {
-            let text = render(comparison, request, arguments.form.format, output.style(arguments.verbosity));
+            let text = render(comparison, arguments.form.format, output.style(arguments.verbosity));
             output.write(&text)
         });
     }
-    let html = render_comparison(comparison, request);
+    let html = render_comparison(comparison);
     if let Some(output) = output {
         output.write(&html.page)?;
     }

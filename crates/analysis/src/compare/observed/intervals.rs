@@ -2,7 +2,7 @@
 
 use super::numbers::{Key, Number};
 use crate::compare::ratio::{LogCost, LogRatio, Part};
-use crate::compare::{Cost, Options, Outcome, Quantity, Who};
+use crate::compare::{Cost, Outcome, Quantity, Request, Who};
 use crate::estimate::mean_and_sd;
 use crate::run_spread::FREEDOM;
 
@@ -36,7 +36,7 @@ pub(super) fn ratio(key: &Key, base: &Side, new: &Side, given: Option<f64>) -> R
 }
 
 /// What is shown of a side; where a number is 0 the plain mean.
-pub(super) fn cost(key: &Key, side: &Side, options: Options) -> Option<Cost> {
+pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost> {
     let values: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     if values.is_empty() {
         return None;
@@ -46,11 +46,11 @@ pub(super) fn cost(key: &Key, side: &Side, options: Options) -> Option<Cost> {
         return Some(Cost { value, interval: None, records: values.len() });
     }
     let known: Vec<Option<Number>> = side.iter().copied().filter(Option::is_some).collect();
-    let Some(cost) = logarithm(&known, options.run_spread) else {
+    let Some(cost) = logarithm(&known, request.run_spread) else {
         let value = mean_and_sd(&logs(&known)).0.exp();
         return Some(Cost { value, interval: None, records: values.len() });
     };
-    let mut cost = cost.cost(options.confidence);
+    let mut cost = cost.cost(request.confidence);
     if is_end_of_bucket(key.quantity) {
         cost.interval = cost.interval.map(|(low, high)| (low / BUCKET, high));
     }

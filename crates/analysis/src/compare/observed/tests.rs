@@ -113,13 +113,13 @@ fn runs(random: &mut ChaCha8Rng, count: usize, spread: f64, of: &[(&str, Made)])
 }
 
 fn judged(base: &[Observation], new: &[Observation]) -> Comparison {
-    judged_with(base, new, Options::default())
+    judged_with(base, new, Request::default())
 }
 
-fn judged_with(base: &[Observation], new: &[Observation], options: Options) -> Comparison {
+fn judged_with(base: &[Observation], new: &[Observation], request: Request<'_>) -> Comparison {
     let side = |side: &[Observation]| -> Vec<Observation> { side.to_vec() };
     let (base, new) = (side(base), side(new));
-    compare_observations(&base.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), options)
+    compare_observations(&base.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), request)
 }
 
 fn pair<'a>(comparison: &'a Comparison, who: &Who, quantity: Quantity) -> &'a Pair {
@@ -206,7 +206,7 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
     let (base, new) =
         (runs(&mut random, 1, 0.0, &[("server", USUAL)]), runs(&mut random, 1, 0.0, &[("server", twice)]));
     for (share, expected) in [(0.05, Change::Slower), (0.5, Change::NoDifferenceShown)] {
-        let comparison = judged_with(&base, &new, Options { run_spread: Some(share), ..Options::default() });
+        let comparison = judged_with(&base, &new, Request { run_spread: Some(share), ..Request::default() });
         assert_eq!(verdict(&comparison, &Who::All, Quantity::Switches).1, expected, "{share}");
     }
 }

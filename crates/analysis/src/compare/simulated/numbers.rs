@@ -3,10 +3,10 @@
 use super::designs::{Matched, Record};
 use super::traces::Relation;
 use super::without_verdict;
-use crate::compare::candidate::Candidate;
+use crate::compare::candidate::{Candidate, Suspects};
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
-use crate::compare::{Cost, Options, Part, Quantity, Suspects};
+use crate::compare::{Cost, Part, Quantity, Request};
 use crate::simulation::{self, Group, KernelFills, KernelFinding};
 
 /// Misses are counted for the whole trace.
@@ -25,7 +25,7 @@ type Number = (Part, Quantity, simulation::Cost);
 type Numbers<'a> = Vec<Option<&'a simulation::Cost>>;
 
 /// Everything that either side has a number for, in the order of the base and then of the new.
-pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, options: Options) -> Vec<Candidate> {
+pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, request: Request<'_>) -> Vec<Candidate> {
     let of = |side: &[Record<'_>]| side.iter().map(numbers).collect::<Vec<Vec<Number>>>();
     let (base, new) = (of(&matched.base), of(&matched.new));
     let mut keys: Vec<(&Part, Quantity)> = Vec::new();
@@ -40,9 +40,9 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, options: Opt
         let judged = missing(&sides, part).map_or_else(|| ratio(&base, &new, &relation), Err);
         let why = judged.as_ref().err().cloned().unwrap_or_default();
         let mut candidate = without_verdict(matched, part.clone(), quantity, why);
-        candidate.pair.base = cost(&base, options.confidence);
-        candidate.pair.new = cost(&new, options.confidence);
-        candidate.pair.suspects = suspects(matched, quantity);
+        candidate.pair.base = cost(&base, request.confidence);
+        candidate.pair.new = cost(&new, request.confidence);
+        candidate.suspects = suspects(matched, quantity);
         candidate.ratio = judged.ok();
         candidate
     };

@@ -45,13 +45,13 @@ fn side(found: &[Found]) -> Vec<Simulated<'_>> {
 }
 
 fn judged(base: &[Found], new: &[Found]) -> Comparison {
-    compare_simulations(&side(base), &side(new), Options::default())
+    compare_simulations(&side(base), &side(new), Request::default())
 }
 
 fn find<'a>(comparison: &'a Comparison, part: &Part, quantity: Quantity) -> &'a Pair {
     let is_it = |pair: &&Pair| match &pair.subject {
         Subject::Simulated(place) => place.part == *part && pair.quantity == quantity,
-        Subject::Case(_) | Subject::Observed(_) | Subject::Injected(_) => false,
+        Subject::Case(_) | Subject::Observed(_) | Subject::Injected { .. } => false,
     };
     comparison.pairs.iter().find(is_it).unwrap_or_else(|| panic!("no {part:?} in {comparison:?}"))
 }
@@ -194,8 +194,7 @@ fn one_trace_a_side_has_no_interval_of_misses() {
 #[test]
 fn what_the_source_of_a_trace_left_out_makes_each_pair_suspect() {
     let mut one = simulated(1, 1.0);
-    let is_suspect =
-        |comparison: &Comparison| comparison.pairs.iter().map(|pair| pair.is_suspect()).collect::<Vec<_>>();
+    let is_suspect = |comparison: &Comparison| comparison.pairs.iter().map(|pair| pair.is_suspect).collect::<Vec<_>>();
     let before = is_suspect(&judged(&[simulated(1, 1.5)], from_ref(&one)));
     one.0.trace.notes = vec!["no data".to_owned()];
     let after = is_suspect(&judged(&[simulated(1, 1.5)], from_ref(&one)));

@@ -4,10 +4,9 @@
 mod browser;
 
 use serde_json::Value;
-use switchcost_analysis::compare::{Options, compare_simulations};
+use switchcost_analysis::compare::{Request, compare_simulations};
 use switchcost_analysis::{Findings, Point, observation};
 use switchcost_record::{Arm, MeasureRecord};
-use switchcost_report::compare::Request;
 use switchcost_report::html::{Html, Part, render, render_comparison, render_reproduction};
 use switchcost_report::reproduce::{Command, Reproduction};
 use switchcost_reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Reason, Series, Style, Table, Verdict, table};
@@ -146,8 +145,8 @@ fn all_figures_of_an_observation_are_drawn_and_hostile_names_stay_text() {
 fn both_sides_of_a_comparison_are_drawn_and_hostile_names_stay_text() {
     let Some(browser) = browser::find() else { return };
     let names = [[HARM.to_owned()], ["new.jsonl".to_owned()]];
-    let request = Request { base: &names[0], new: &names[1], fail_above: None };
-    let html = render_comparison(&compared::comparison(HARM, MARKUP), &request);
+    let request = Request { base: &names[0], new: &names[1], ..Request::default() };
+    let html = render_comparison(&compared::comparison(HARM, MARKUP, request));
     let outcome = browser::probe(&browser, &html.page, "compared");
     assert_works(&outcome, &html);
     assert_eq!(outcome["harmed"], Value::Null, "no name ran as a script");
@@ -161,9 +160,9 @@ fn both_sides_of_simulations_are_drawn() {
     let (head, findings) = simulated::whole();
     let mut other = head.clone();
     other.trace.instructions += 1;
-    let comparison = compare_simulations(&[(&head, &findings)], &[(&other, &findings)], Options::default());
     let names = [["a.parquet".to_owned()], ["b.parquet".to_owned()]];
-    let html = render_comparison(&comparison, &Request { base: &names[0], new: &names[1], fail_above: None });
+    let request = Request { base: &names[0], new: &names[1], ..Request::default() };
+    let html = render_comparison(&compare_simulations(&[(&head, &findings)], &[(&other, &findings)], request));
     assert!(html.figures.len() >= 3, "{:?}", html.figures);
     let outcome = browser::probe(&browser, &html.page, "compared-simulations");
     assert_works(&outcome, &html);

@@ -1,7 +1,7 @@
 //! A comparison made by hand: mechanisms, a curve over sizes, a pair without a verdict.
 
 use switchcost_analysis::compare::{
-    Basis, Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Ratio, Subject,
+    Basis, Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Ratio, Request, Subject,
 };
 use switchcost_record::{Between, Case, Mechanism};
 
@@ -21,15 +21,16 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
     Pair {
         subject: Subject::Case(case),
         quantity,
+        is_suspect: false,
+        suspect_records: Vec::new(),
         base: cost(base_ns),
         new: cost(base_ns * ratio),
-        suspects: Default::default(),
         outcome,
     }
 }
 
 /// The environment differs in one fact, whose values are given.
-pub(crate) fn comparison(base: &str, new: &str) -> Comparison {
+pub(crate) fn comparison(base: &str, new: &str, request: Request<'_>) -> Comparison {
     let mut pairs = vec![
         pair(case(Mechanism::Pipe, Between::Process), Quantity::HandOff, 1_740.0, 1.2),
         pair(case(Mechanism::Futex, Between::Thread), Quantity::HandOff, 1_400.0, 0.8),
@@ -46,16 +47,6 @@ pub(crate) fn comparison(base: &str, new: &str) -> Comparison {
             base: vec![base.to_owned()],
             new: vec![new.to_owned()],
         }],
-        pairs,
-        base_records: 3,
-        new_records: 3,
-        confidence: 0.9,
-        compared: 6,
-        basis: Basis::Runs,
-        pricing: None,
-        run_spread: None,
-        hertz: None,
-        curves: Vec::new(),
-        switches: Vec::new(),
+        ..Comparison::of(Basis::Runs, (pairs, 6), None, request)
     }
 }

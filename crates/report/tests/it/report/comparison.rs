@@ -1,14 +1,14 @@
 //! The page of a comparison: its structure. What a browser makes of it is tested in `tests/it/pages`.
 
-use switchcost_report::compare::Request;
+use switchcost_analysis::compare::Request;
 use switchcost_report::html::{Html, render_comparison};
 
 use super::compared::comparison;
 
 fn page(base: &str, new: &str) -> Html {
     let names = [["a.jsonl".to_owned()], ["b.jsonl".to_owned()]];
-    let request = Request { base: &names[0], new: &names[1], fail_above: Some(0.05) };
-    render_comparison(&comparison(base, new), &request)
+    let request = Request { base: &names[0], new: &names[1], fail_above: Some(0.05), ..Request::default() };
+    render_comparison(&comparison(base, new, request))
 }
 
 /// The position of a text that must be there.

@@ -1,14 +1,14 @@
 //! Two simulations beside each other, in every format.
 
-use switchcost_analysis::compare::{Comparison, Options, compare_simulations};
-use switchcost_report::compare::{Request, render};
+use switchcost_analysis::compare::{Comparison, Request, compare_simulations};
+use switchcost_report::compare::render;
 use switchcost_report::html::{Html, render_comparison};
 use switchcost_report::{Format, Style};
 
 use super::fixture::{findings, record};
 
 /// The same trace under two designs each, of which the first has become another: half the excess.
-pub(crate) fn comparison() -> Comparison {
+pub(crate) fn comparison(fail_above: Option<f64>) -> Comparison {
     let (base_head, base_tuples) = record();
     let (mut new_head, mut new_tuples) = record();
     new_head.designs[0].design.levels[1].size = switchcost_units::Bytes::kib(256);
@@ -18,22 +18,17 @@ pub(crate) fn comparison() -> Comparison {
         new_head.designs[0].hierarchies.shared.cycles -= excess / 2;
     }
     let (base, new) = (findings(&base_head, &base_tuples), findings(&new_head, &new_tuples));
-    compare_simulations(&[(&base_head, &base)], &[(&new_head, &new)], Options::default())
-}
-
-fn names() -> [Vec<String>; 2] {
-    [vec!["small.parquet".to_owned()], vec!["large.parquet".to_owned()]]
+    let names = [["small.parquet".to_owned()], ["large.parquet".to_owned()]];
+    let request = Request { base: &names[0], new: &names[1], fail_above, ..Request::default() };
+    compare_simulations(&[(&base_head, &base)], &[(&new_head, &new)], request)
 }
 
 fn text(format: Format) -> String {
-    let names = names();
-    let request = Request { base: &names[0], new: &names[1], fail_above: Some(0.0) };
-    render(&comparison(), &request, format, Style::default())
+    render(&comparison(Some(0.0)), format, Style::default())
 }
 
 pub(crate) fn page() -> Html {
-    let names = names();
-    render_comparison(&comparison(), &Request { base: &names[0], new: &names[1], fail_above: None })
+    render_comparison(&comparison(None))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use switchcost_analysis::compare::{
-    Analysed, Comparison, Copied, Options, Simulated, compare, compare_injections, compare_observations,
+    Analysed, Comparison, Copied, Request, Simulated, compare, compare_injections, compare_observations,
     compare_simulations, copied,
 };
 use switchcost_analysis::{Findings, simulation};
@@ -20,7 +20,7 @@ use crate::exit::Failure;
 use crate::records::{self, Kind, kind};
 
 /// Compares the records at these places, all of one kind.
-pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
     let mut kinds: Vec<(Kind, &PathBuf)> = base.iter().chain(new).map(|path| (kind(path), path)).collect();
     kinds.sort_by_key(|(kind, _)| *kind);
     if let (Some((first_kind, first)), Some((second_kind, second))) = (kinds.first(), kinds.last())
@@ -32,10 +32,10 @@ pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], options: Options) -> R
         return Err(Failure::MixedKinds { first, first_kind: *first_kind, second, second_kind: *second_kind });
     }
     match kinds.first() {
-        Some((Kind::Simulation, _)) => of_simulations(base, new, options),
-        Some((Kind::Observation, _)) => of_observations(base, new, options),
-        Some((Kind::Injection, _)) => of_injections(base, new, options),
-        Some((Kind::Measurement, _)) | None => of_measurements(base, new, options),
+        Some((Kind::Simulation, _)) => of_simulations(base, new, request),
+        Some((Kind::Observation, _)) => of_observations(base, new, request),
+        Some((Kind::Injection, _)) => of_injections(base, new, request),
+        Some((Kind::Measurement, _)) | None => of_measurements(base, new, request),
     }
 }
 
@@ -43,19 +43,19 @@ fn open(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })
 }
 
-fn of_measurements(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+fn of_measurements(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
     let all = |paths: &[PathBuf]| paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>();
     let sides = (all(base)?, all(new)?);
     let run = |(record, _): &(MeasureRecord, Findings)| (record.header.started_at.clone(), record.header.seed);
     let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
     refuse_same_runs((base, &of_base), (new, &of_new))?;
     let repeats = base.len() > 1 || new.len() > 1;
-    let earlier = if repeats || options.run_spread.is_some() {
+    let earlier = if repeats || request.run_spread.is_some() {
         Vec::new()
     } else {
         earlier::records([&sides.0[0].0, &sides.1[0].0])
     };
-    Ok(compare(&analysed(&sides.0), &analysed(&sides.1), &analysed(&earlier), options))
+    Ok(compare(&analysed(&sides.0), &analysed(&sides.1), &analysed(&earlier), request))
 }
 
 fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
@@ -84,7 +84,7 @@ fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_observations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+fn of_observations(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
     let all = |paths: &[PathBuf]| -> Result<Vec<Observation>, Failure> {
         paths.iter().map(|path| Ok(Observation::read(path)?)).collect()
     };
@@ -93,10 +93,10 @@ fn of_observations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Resul
     let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
     refuse_same_runs((base, &of_base), (new, &of_new))?;
     let (base, new): (Vec<_>, Vec<_>) = (sides.0.iter().collect(), sides.1.iter().collect());
-    Ok(compare_observations(&base, &new, options))
+    Ok(compare_observations(&base, &new, request))
 }
 
-fn of_injections(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
+fn of_injections(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
     let all = |paths: &[PathBuf]| -> Result<Vec<Injection>, Failure> {
         paths.iter().map(|path| Ok(Injection::read(path)?)).collect()
     };
@@ -105,11 +105,11 @@ fn of_injections(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<
     let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
     refuse_same_runs((base, &of_base), (new, &of_new))?;
     let (base, new): (Vec<_>, Vec<_>) = (sides.0.iter().collect(), sides.1.iter().collect());
-    Ok(compare_injections(&base, &new, options))
+    Ok(compare_injections(&base, &new, request))
 }
 
-fn of_simulations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result<Comparison, Failure> {
-    let analysis = simulation::Options { confidence: options.confidence, ..simulation::Options::default() };
+fn of_simulations(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
+    let analysis = simulation::Options { confidence: request.confidence, ..simulation::Options::default() };
     let all = |paths: &[PathBuf]| {
         paths.iter().map(|path| records::simulation(path, analysis)).collect::<Result<Vec<_>, Failure>>()
     };
@@ -126,7 +126,7 @@ fn of_simulations(base: &[PathBuf], new: &[PathBuf], options: Options) -> Result
     fn side(records: &[(Simulation, simulation::Findings)]) -> Vec<Simulated<'_>> {
         records.iter().map(|(head, findings)| (head, findings)).collect()
     }
-    Ok(compare_simulations(&side(&sides.0), &side(&sides.1), options))
+    Ok(compare_simulations(&side(&sides.0), &side(&sides.1), request))
 }
 
 const ON_BOTH_SIDES: &str = "on both sides";

@@ -1,0 +1,117 @@
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use switchcost_record::Case;
+use switchcost_units::Bytes;
+
+use crate::serialised::{Conditions, conditions};
+
+/// What is compared: a measured case; a number of two designs; or live tasks.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[serde(untagged)]
+pub enum Subject {
+    /// A case of a measurement: the conditions, as the first record with this case has them.
+    Case(
+        #[serde(serialize_with = "conditions")]
+        #[schemars(with = "Conditions<'static>")]
+        Case,
+    ),
+    /// A part of a simulated machine.
+    Simulated(Place),
+    /// Live tasks.
+    Observed(#[schemars(with = "KindAndName<'static>")] Who),
+    /// A program that is preempted.
+    Injected {
+        /// What the other task touches.
+        footprint_bytes: Bytes,
+    },
+}
+
+/// Which live tasks, or who preempted them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// All that were observed.
+    All,
+    /// Those of one name; hostile data.
+    Name(String),
+    /// Others of one name that ran in between; hostile data, and empty for the kernel's threads.
+    Neighbour(String),
+}
+
+/// A part of what was simulated.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Place {
+    /// The design's name in the base.
+    pub base_design: Option<String>,
+    /// The same in the new records.
+    pub new_design: Option<String>,
+    /// The part.
+    #[serde(flatten)]
+    #[schemars(with = "KindAndName<'static>")]
+    pub part: Part,
+}
+
+/// Which switches, or which level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All switches.
+    All,
+    /// Those of one class of Mogul and Borg.
+    Class(String),
+    /// Those of one cause.
+    Cause(String),
+    /// Those of processes of one name; hostile data.
+    Program(String),
+    /// All references to one level of the caches or TLBs.
+    Level(String),
+    /// What the kernel does.
+    Kernel,
+}
+
+/// What a part is, in every format for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct KindAndName<'a> {
+    /// Simulated: `all` switches, those of a `class` or a `cause`, of a `program`; a `level` of the caches and TLBs, or the `kernel`.
+    /// Observed: `all` tasks, those of a `name`, or a `neighbour` that preempted them.
+    pub kind: &'static str,
+    /// Of the class, cause, program, level, tasks or neighbour; `None` for the kernel's threads.
+    pub name: Option<&'a str>,
+}
+
+impl Part {
+    /// The part by its kind.
+    pub fn kind_and_name(&self) -> KindAndName<'_> {
+        let (kind, name) = match self {
+            Part::All => ("all", None),
+            Part::Class(name) => ("class", Some(name.as_str())),
+            Part::Cause(name) => ("cause", Some(name.as_str())),
+            Part::Program(name) => ("program", Some(name.as_str())),
+            Part::Level(name) => ("level", Some(name.as_str())),
+            Part::Kernel => ("kernel", None),
+        };
+        KindAndName { kind, name }
+    }
+}
+
+impl Who {
+    /// The tasks by their kind.
+    pub fn kind_and_name(&self) -> KindAndName<'_> {
+        let (kind, name) = match self {
+            Who::All => ("all", None),
+            Who::Name(name) => ("name", Some(name.as_str())),
+            Who::Neighbour(name) => ("neighbour", Some(name.as_str()).filter(|name| !name.is_empty())),
+        };
+        KindAndName { kind, name }
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.kind_and_name().serialize(serializer)
+    }
+}
+
+impl Serialize for Who {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.kind_and_name().serialize(serializer)
+    }
+}
