@@ -23,6 +23,7 @@ mod orders;
 mod overhead;
 mod places;
 mod programs;
+mod rows;
 mod shares;
 mod sums;
 mod tables;
@@ -36,8 +37,8 @@ pub use analyser::Analyser;
 pub use context::Options;
 pub use findings::{
     Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, FULL_FROM, Findings,
-    Group, GroupFinding, KernelFills, KernelFinding, LengthDistribution, LevelFinding, LossFinding, OfLevel,
-    OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias,
+    Group, GroupFinding, Growth, KernelFills, KernelFinding, LengthDistribution, LengthPoint, LevelFinding,
+    LossFinding, OfLevel, OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias, Switches,
 };
 pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};

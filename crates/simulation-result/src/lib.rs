@@ -81,7 +81,7 @@ pub struct SwitchCause {
 /// A *reference* is one instruction fetched, one load or one store, whatever its size, at a first level; at a later
 /// level, one line asked for by the level before. It *misses* where any line that it touches is not there. A *fill* is
 /// a line brought in. So a reference across two absent lines is one miss and two fills, and two lots of miss cycles.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LevelCounts {
     /// The level's name.
     pub name: String,
@@ -107,11 +107,29 @@ pub struct LevelCounts {
     pub victim_hits: u64,
     /// Misses that found their line in a stream buffer.
     pub stream_hits: u64,
-    /// Cycles that this level added: hits, misses, walks.
+    /// Cycles spent here: hits, misses, walks.
     pub cycles: u64,
 }
 
 impl LevelCounts {
+    /// All of them by name.
+    pub fn counters(&self) -> [(&'static str, u64); 12] {
+        [
+            ("instruction_accesses", self.instruction_accesses),
+            ("instruction_misses", self.instruction_misses),
+            ("load_accesses", self.load_accesses),
+            ("load_misses", self.load_misses),
+            ("store_accesses", self.store_accesses),
+            ("store_misses", self.store_misses),
+            ("fills", self.fills),
+            ("write_backs", self.write_backs),
+            ("prefetches", self.prefetches),
+            ("victim_hits", self.victim_hits),
+            ("stream_hits", self.stream_hits),
+            ("cycles", self.cycles),
+        ]
+    }
+
     /// All references that looked here.
     pub fn accesses(&self) -> u64 {
         self.instruction_accesses + self.load_accesses + self.store_accesses

@@ -5,7 +5,7 @@
 use super::context::Context;
 use super::curve::integral;
 use super::design_sums::DesignSums;
-use super::findings::{CLASSES, Group, GroupFinding, SurvivorBias};
+use super::findings::{CLASSES, Group, GroupFinding, Growth, SurvivorBias};
 use super::sums::{Sum, add_all};
 
 /// Curves that differ by less are called the same.
@@ -73,7 +73,7 @@ fn early_cpi(sums: &[Sum], count: usize) -> Option<f64> {
 }
 
 /// The program whose share of the segments grows most from the first interval to the last.
-fn grows(context: &Context<'_>, sums: &DesignSums, last: usize) -> Option<(String, f64, f64)> {
+fn grows(context: &Context<'_>, sums: &DesignSums, last: usize) -> Option<Growth> {
     let count = |interval: usize| {
         let all = sums.programs.iter().flatten().map(|program| program[interval].segments as f64).sum::<f64>();
         (all > 0.0).then_some(all)
@@ -82,6 +82,7 @@ fn grows(context: &Context<'_>, sums: &DesignSums, last: usize) -> Option<(Strin
     let programs = sums.programs.iter().enumerate().filter_map(|(i, program)| Some((i, program.as_ref()?)));
     let shares =
         programs.map(|(i, program)| (i, program[0].segments as f64 / at_start, program[last].segments as f64 / at_end));
-    let (program, start, end) = shares.max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))?;
-    (end > start).then(|| (context.names.names[program].clone(), start, end))
+    let (program, share_at_start, share_at_cut) = shares.max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))?;
+    let program = context.names.names[program].clone();
+    (share_at_cut > share_at_start).then_some(Growth { program, share_at_start, share_at_cut })
 }

@@ -7,7 +7,7 @@ use super::bias::survivor_bias;
 use super::bounds::reload_bound_cycles;
 use super::context::Context;
 use super::design_sums::DesignSums;
-use super::findings::{Cost, DesignFinding};
+use super::findings::{Cost, DesignFinding, Switches};
 use super::group::groups;
 use super::kernel::kernel;
 use super::levels::levels;
@@ -38,13 +38,16 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
     let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
     let of_all = |part: f64| (cycles > 0).then(|| part / cycles as f64);
     let flushed = difference(result.hierarchies.flushed.cycles, result.hierarchies.private.cycles);
+    let agarwal = agarwal(head, result, context.turns.mean_others());
     DesignFinding {
         name: result.design.name.clone(),
         depth: result.depth,
         cycle_ns: result.design.cycle_ns,
         instructions: head.trace.instructions,
         data_refs: head.trace.loads.saturating_add(head.trace.stores),
+        switches: Switches { voluntary: head.trace.voluntary_switches, involuntary: head.trace.involuntary_switches },
         hierarchies: result.hierarchies.clone(),
+        average_cost_ns: result.design.cycle_ns.map(|cycle_ns| cycle_ns.map(|ns| cost.times(ns))),
         overhead: cost.estimate.and_then(|cost| of_all(cost * switches)),
         overhead_share: overhead(context, sums, &cost, cut, cycles, switches),
         lost_share: lost.estimate.and_then(|cost| of_all(cost * switches)),
@@ -59,7 +62,8 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         excess_share: of_all(excess),
         flushed_cycles_per_switch: a_switch(flushed),
         reload_bound_cycles: reload_bound_cycles(&result.design),
-        agarwal: agarwal(head, result, context.turns.mean_others()),
+        agarwal_why: agarwal.as_ref().err().cloned(),
+        agarwal: agarwal.ok(),
         processes: processes(context, sums),
         survivor_bias: bias,
         parts: parts(result),

@@ -3,22 +3,25 @@ use serde::Serialize;
 use switchcost_simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, SwitchCause};
 
 use super::places::{EvictorFinding, PlaceFinding};
+use super::rows::{self, KindAndName, group};
 use crate::Flag;
 
 /// Everything found in the record of a simulation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
-    /// Instructions in an interval.
+    /// Length of an interval.
     pub interval_instructions: u64,
-    /// Curves are cut off where only this share of the segments remains.
+    /// Curves are integrated up to where this share of the segments remains.
     pub cut_share: f64,
-    /// Distribution of segment lengths, by group.
+    /// Distributions of segment lengths.
     pub lengths: Vec<LengthDistribution>,
     /// Tasks beside the first of each process that ran: threads, which count as one process here. 0 where no design distinguishes segments.
+    #[serde(skip)]
     pub threads: u64,
-    /// One for each design, in the order of the record.
+    /// In the order of the record.
     pub designs: Vec<DesignFinding>,
-    /// What to know about the record as a whole.
+    /// `source` (a note of the trace: what its source left out or had to make up), `incomplete`, `part` (which part of the trace it is, and
+    /// what its warm-up changed), `many-intervals`.
     pub flags: Vec<Flag>,
 }
 
@@ -107,8 +110,7 @@ pub struct KernelFills {
 }
 
 /// Which segments are looked at together.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// All of them.
     All,
@@ -120,10 +122,34 @@ pub enum Group {
     EndClass(&'static str),
 }
 
+impl Group {
+    /// What it is made of, in every format for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Group::All => "all",
+            Group::Class(_) => "class",
+            Group::Cause(_) => "cause",
+            Group::EndClass(_) => "end-class",
+        }
+    }
+
+    /// The name of the class or cause.
+    pub fn name(&self) -> &str {
+        match self {
+            Group::All => "all",
+            Group::Class(name) | Group::EndClass(name) => name,
+            Group::Cause(name) => name,
+        }
+    }
+}
+
 /// How long segments run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Lengths")]
 pub struct LengthDistribution {
     /// Which segments.
+    #[serde(flatten, serialize_with = "group")]
+    #[schemars(with = "KindAndName<'static>")]
     pub group: Group,
     /// How many.
     pub segments: u64,
@@ -133,8 +159,17 @@ pub struct LengthDistribution {
     pub mean_instructions: f64,
     /// The longest.
     pub max_instructions: u64,
-    /// Instructions, and the share of the group's segments that run at most so many.
-    pub points: Vec<(u64, f64)>,
+    /// From short to long.
+    pub points: Vec<LengthPoint>,
+}
+
+/// A point of the distribution of lengths.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct LengthPoint {
+    /// So many instructions ...
+    pub instructions: u64,
+    /// ... and the share of the group's segments that run at most so many.
+    pub share: f64,
 }
 
 /// Mean over segments with its spread, in one interval of one view.
@@ -183,28 +218,32 @@ pub struct Cut {
 }
 
 /// The curve and the cost of one group of segments in one design.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Curve")]
 pub struct GroupFinding {
     /// Which segments.
+    #[serde(flatten, serialize_with = "group")]
+    #[schemars(with = "KindAndName<'static>")]
     pub group: Group,
     /// How many.
     pub segments: u64,
-    /// Half of them run at most so many instructions; `None` where the record holds sums over segments.
+    /// Half of them run at most so many; `None` where the record holds sums over segments.
     pub median_instructions: Option<u64>,
-    /// Net cost: excess cycles of a switch up to the cut-off, without first touches. It is what is lost, less what is gained, and what
-    /// the state of replacement and prefetch differs by.
+    /// Net cost of a switch, up to the cut-off, without first touches. It is what is lost, less what is gained, and what the state of
+    /// replacement and prefetch differs by.
     pub cost_cycles: Cost,
     /// Of those, lost to others.
     pub lost_cycles: Cost,
     /// Of those, gained from others.
     pub gained_cycles: Cost,
-    /// Of those, what replacement, prefetch, buffers and buses differ by, which no process caused, of either sign.
+    /// Of those, what the state of replacement and prefetch, and of buffers and buses, differs by, which no process caused, of either sign.
     pub state_cycles: Cost,
-    /// Where that is.
+    /// Where the curve is cut off.
     pub cut: Cut,
     /// All excess cycles of these segments, to their very ends.
     pub excess_cycles: f64,
-    /// By instructions since the switch.
+    /// One for each interval that a segment reaches.
+    #[serde(rename = "points")]
     pub curve: Vec<Point>,
 }
 
@@ -233,9 +272,11 @@ pub struct ProcessFinding {
 }
 
 /// What the end of short segments does to the curve of a group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SurvivorBias {
     /// Which segments.
+    #[serde(flatten, serialize_with = "group")]
+    #[schemars(with = "KindAndName<'static>")]
     pub group: Group,
     /// Of so many segments ...
     pub segments: u64,
@@ -245,12 +286,23 @@ pub struct SurvivorBias {
     pub early_private_cpi: f64,
     /// The same of those that survive alone.
     pub early_private_cpi_of_survivors: f64,
-    /// Cost of those that survive alone, in cycles.
+    /// Cost of those that survive alone.
     pub cost_of_survivors_cycles: f64,
     /// Whether the two curves differ by more than a twentieth.
     pub bites: bool,
-    /// The program whose share of the segments grows most: its name, its share at the start and at the cut-off.
-    pub grows: Option<(String, f64, f64)>,
+    /// The program whose share of the segments grows most.
+    pub grows: Option<Growth>,
+}
+
+/// A program whose share of the segments grows.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Growth {
+    /// Its name.
+    pub program: String,
+    /// Of all segments.
+    pub share_at_start: f64,
+    /// Of those that reach the cut-off.
+    pub share_at_cut: f64,
 }
 
 /// A part of the hierarchy that excess cycles arise in.
@@ -279,36 +331,39 @@ pub struct ExcessPart {
 }
 
 /// How often one level misses, and what switches have to do with it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "LevelRates")]
 pub struct LevelFinding {
     /// Its name.
     pub level: String,
-    /// Misses per thousand instructions of the trace; `None` without instructions.
+    /// Misses per thousand instructions; `None` without instructions.
     pub mpki: Option<ByView<f64>>,
-    /// Lookups a switch that missed in the shared hierarchy and not in the private one; `None` where they were not compared.
+    /// Lookups per switch that missed in the shared hierarchy and not in the private one, first touches apart; `None` where they were not
+    /// compared.
     pub lost_per_switch: Option<f64>,
-    /// Lookups a switch that missed in the private hierarchy and not in the shared one, first touches apart.
+    /// The other way round.
     pub gained_per_switch: Option<f64>,
     /// Lines that it has, or entries.
     pub lines: u64,
-    /// The most lines that it held at any time in the shared hierarchy, or a number above where that was not counted. Where it is less than
-    /// [`LevelFinding::lines`], no line left for lack of room in all of it, and the trace may be too short to show what switches cost
-    /// there.
+    /// The most lines that it held at one time in the shared hierarchy, or an upper bound. Where it is less than `lines`, no line left for
+    /// lack of room in all of it, and the trace may be too short to show what switches cost there.
     pub most_held: u64,
+    /// False where that is less than three quarters of them, so that it says nothing about switches there.
+    pub was_full: bool,
 }
 
 /// A level counts as full where so much of it is: some sets of a level are hardly used, however long the trace.
 pub const FULL_FROM: f64 = 0.75;
 
-impl LevelFinding {
-    /// Whether the trace was long enough to fill it.
-    pub fn was_full(&self) -> bool {
-        self.filled() >= FULL_FROM
-    }
+/// The share of the lines of a level that were held, or one above.
+pub(crate) fn filled(most_held: u64, lines: u64) -> f64 {
+    (most_held as f64 / lines as f64).min(1.0)
+}
 
+impl LevelFinding {
     /// The share of it that the trace filled, or one above.
     pub fn filled(&self) -> f64 {
-        (self.most_held as f64 / self.lines as f64).min(1.0)
+        filled(self.most_held, self.lines)
     }
 }
 
@@ -421,65 +476,87 @@ pub struct Agarwal {
     pub is_beyond_range: bool,
 }
 
-/// Everything found out about one design.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Switches of the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Switches {
+    /// By will of the task that left.
+    pub voluntary: u64,
+    /// Other switches.
+    pub involuntary: u64,
+}
+
+/// What was found out about one design.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Design")]
 pub struct DesignFinding {
-    /// Its name.
+    /// The design's.
     pub name: String,
-    /// How much the record says about it.
+    /// How much is said about it.
     pub depth: Depth,
-    /// Shortest and longest time of a cycle in nanoseconds.
+    /// Shortest and longest time of a cycle.
     pub cycle_ns: Option<[f64; 2]>,
-    /// Instructions of the trace.
+    /// Of the trace.
     pub instructions: u64,
     /// Loads and stores of the trace.
     pub data_refs: u64,
+    /// The start of the first task does not count.
+    pub switches: Switches,
     /// Counters of the three hierarchies.
+    #[serde(flatten, serialize_with = "rows::hierarchies")]
+    #[schemars(with = "rows::Hierarchies<'static>")]
     pub hierarchies: ByView<HierarchyCounts>,
-    /// Average cost of a switch, net, as [`GroupFinding::cost_cycles`] of all of them.
+    /// Net: excess cycles per switch up to the cut-off, first touches apart. It is `lost_cycles` less `gained_cycles` and `state_cycles`.
     pub average_cost_cycles: Cost,
-    /// Cycles a switch, up to the cut-off, for lines that others drove out.
+    /// Of these, [lost to others](../method/simulation.md#lost-to-others-gained-from-others).
     pub lost_cycles: Cost,
-    /// Cycles a switch, up to the cut-off, saved by lines that others brought in, first touches apart.
+    /// Of these, gained from others: saved by lines that they brought in.
     pub gained_cycles: Cost,
-    /// Cycles a switch, up to the cut-off, that the state of replacement, prefetch, buffers and buses differs by.
+    /// Of these, what the state of replacement and prefetch differs by, and of buffers and buses.
     pub state_cycles: Cost,
-    /// All cycles that lookups took longer, no cut-off, by whose lookups they are and what evicted the lines.
-    pub lost_to: Option<LostCycles>,
-    /// All cycles saved where a process asked for the first time for a line that another had brought in: once, and in no other number.
-    /// `None` where lookups were not compared: there they are in the cost, as a gain.
+    /// All cycles saved at [first touches](../method/simulation.md#cycles-gained), once, and in no other number; `None` where lookups were not
+    /// compared: there they are in the cost, as a gain.
     pub first_touch_cycles: Option<f64>,
+    /// All cycles lost, no cut-off, [by cause](../method/simulation.md#cycles-lost).
+    pub lost_to: Option<LostCycles>,
     /// Cycles lost times switches over all cycles.
+    #[serde(rename = "lost_percent", serialize_with = "rows::in_percent")]
     pub lost_share: Option<f64>,
-    /// Where that is.
+    /// The average cost with the shortest and the longest cycle.
+    pub average_cost_ns: Option<[Cost; 2]>,
+    /// Where curves are cut off.
     pub cut: Cut,
     /// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990.
+    #[serde(rename = "overhead_percent", serialize_with = "rows::in_percent")]
     pub overhead: Option<f64>,
     /// The same with its interval.
+    #[serde(skip)]
     pub overhead_share: Cost,
-    /// All excess cycles, no cut-off: shared less private, without first touches.
+    /// Shared less private, no cut-off, without first touches.
     pub excess_cycles: f64,
-    /// The same a switch.
+    /// The same per switch.
     pub excess_cycles_per_switch: Option<f64>,
-    /// The same over all cycles.
+    /// The same as a share of all cycles.
+    #[serde(rename = "excess_percent", serialize_with = "rows::in_percent")]
     pub excess_share: Option<f64>,
-    /// What a switch costs at which all is lost: flushed less private, a switch.
+    /// Flushed less private, per switch: the cold bound.
     pub flushed_cycles_per_switch: Option<f64>,
-    /// Cycles to reload every line and TLB entry once.
+    /// Every line and TLB entry brought in once.
     pub reload_bound_cycles: u64,
-    /// Agarwal's model, or why not.
-    pub agarwal: Result<Agarwal, String>,
-    /// All, by class, by cause.
+    /// Agarwal's model.
+    pub agarwal: Option<Agarwal>,
+    /// Why there is no model.
+    pub agarwal_why: Option<String>,
+    /// Curves: of all segments, by class, by cause.
     pub groups: Vec<GroupFinding>,
-    /// By program, most instructions first.
+    /// By program name, most instructions first.
     pub processes: Vec<ProcessFinding>,
     /// Of all segments and of those after involuntary switches.
     pub survivor_bias: Vec<SurvivorBias>,
     /// Excess cycles by part.
     pub parts: Vec<ExcessPart>,
-    /// Every cache, then every TLB.
+    /// Caches, then TLBs.
     pub levels: Vec<LevelFinding>,
-    /// Origins of misses, by level.
+    /// Where misses come from, by level.
     pub origins: Vec<OriginFinding>,
     /// Lines lost and restored, by level.
     pub losses: Vec<LossFinding>,
@@ -488,19 +565,20 @@ pub struct DesignFinding {
     /// The level of these whose additional misses in the shared hierarchy cost most.
     #[serde(skip)]
     pub costliest_level: Option<String>,
-    /// For what lines of others are evicted, by level.
+    /// [What evicts lines of others](../method/simulation.md#what-evicts-lines-of-others), by level.
     pub evictors: Vec<EvictorFinding>,
     /// Excess cycles attributed to code.
     pub code: Vec<PlaceFinding>,
-    /// Excess cycles attributed to data.
+    /// [The same](../method/simulation.md#the-data-that-pays) of data: `line` is null.
     pub data: Vec<PlaceFinding>,
-    /// What system calls take, most cycles first; those without one call that kept the CPU are left out.
+    /// [System calls](../method/simulation.md#system-calls) that kept the CPU, most cycles first, where the trace has a kernel.
     pub calls: Vec<CallFinding>,
-    /// What the kernel takes, where the trace has its instructions.
+    /// What the kernel takes, where the trace has a kernel.
     pub kernel: Option<KernelFinding>,
-    /// Where physical addresses are from, where any level wants them.
+    /// Where any level has a physical index or tag: where [physical addresses](design.md#physical-addresses) are from. Null too for
+    /// records that were written before it was counted.
     pub physical_pages: Option<PhysicalPages>,
-    /// What to know about these numbers.
+    /// Notes on these numbers, below.
     pub flags: Vec<Flag>,
 }
 

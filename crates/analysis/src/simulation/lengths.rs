@@ -2,7 +2,7 @@
 
 use switchcost_simulation_result::{Simulation, SwitchCause};
 
-use super::findings::{CLASSES, Group, LengthDistribution, class_of};
+use super::findings::{CLASSES, Group, LengthDistribution, LengthPoint, class_of};
 use crate::order_statistics::nearest_rank;
 
 /// Points of a distribution that is drawn by its own lengths.
@@ -59,13 +59,14 @@ fn distribution(group: Group, sorted: &[u64], step: u64) -> Option<LengthDistrib
     let n = sorted.len() as f64;
     let max = *sorted.last()?;
     let sum: u128 = sorted.iter().map(|length| u128::from(*length)).sum();
+    let share = |x| sorted.partition_point(|length| *length <= x) as f64 / n;
     Some(LengthDistribution {
         group,
         segments: sorted.len() as u64,
         median_instructions: nearest_rank(sorted, 0.5)?,
         mean_instructions: sum as f64 / n,
         max_instructions: max,
-        points: places(max, step).map(|x| (x, sorted.partition_point(|length| *length <= x) as f64 / n)).collect(),
+        points: places(max, step).map(|x| LengthPoint { instructions: x, share: share(x) }).collect(),
     })
 }
 
@@ -110,7 +111,8 @@ mod tests {
     #[test]
     fn a_distribution_counts_what_is_not_longer() {
         let found = distribution(Group::All, &[5, 10, 10, 25], 10).expect("four");
-        assert_eq!(found.points, [(10, 0.75), (20, 0.75), (25, 1.0)]);
+        let point = |(instructions, share)| LengthPoint { instructions, share };
+        assert_eq!(found.points, [(10, 0.75), (20, 0.75), (25, 1.0)].map(point));
         assert_eq!((found.median_instructions, found.mean_instructions, found.max_instructions), (10, 12.5, 25));
         assert_eq!(distribution(Group::All, &[], 10), None);
     }
@@ -119,7 +121,7 @@ mod tests {
     fn a_distribution_has_a_hundred_points_at_most() {
         let found = distribution(Group::All, &[1, 1_000_000], 10).expect("two");
         assert_eq!(found.points.len(), 100);
-        assert_eq!(found.points.last(), Some(&(1_000_000, 1.0)));
+        assert_eq!(found.points.last(), Some(&LengthPoint { instructions: 1_000_000, share: 1.0 }));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use switchcost_design::{Holds, Inclusion, Level};
 use switchcost_simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts, MissDifference};
 
-use super::findings::LevelFinding;
+use super::findings::{FULL_FROM, LevelFinding, filled};
 
 /// Name, lines, and the most that were there, or a number above.
 type Room<'a> = (&'a str, u64, u64);
@@ -37,6 +37,7 @@ pub(crate) fn levels(result: &DesignResult, instructions: u64, switches: f64) ->
             gained_per_switch: difference.map(gained).map(|lookups| lookups as f64 / switches),
             lines,
             most_held,
+            was_full: filled(most_held, lines) >= FULL_FROM,
         }
     };
     caches.chain(tlbs).zip(views).enumerate().map(finding).collect()
@@ -96,8 +97,8 @@ mod tests {
         };
         result.miss_differences = vec![difference("L1I", 0, 0), difference("L1D", 300, 100)];
         let levels = &run.design().levels;
-        assert_eq!((levels[0].lines, levels[0].most_held, levels[0].was_full()), (lines, lines, true));
-        assert_eq!((levels[1].level.as_str(), levels[1].was_full()), ("L1D", false));
+        assert_eq!((levels[0].lines, levels[0].most_held, levels[0].was_full), (lines, lines, true));
+        assert_eq!((levels[1].level.as_str(), levels[1].was_full), ("L1D", false));
         // Behind both an exclusive one: at most their lines come into it.
         run.head.designs[0].design.levels[1].inclusion = switchcost_design::Inclusion::Exclusive;
         run.head.designs[0].design.levels[1].holds = switchcost_design::Holds::Both;
@@ -105,7 +106,7 @@ mod tests {
         // What came in may have come in again and again: what was there was counted.
         run.head.designs[0].most_held = vec![lines, lines / 27];
         let found = run.design().levels.swap_remove(1);
-        assert_eq!((found.most_held, found.was_full()), (lines / 27, false));
+        assert_eq!((found.most_held, found.was_full), (lines / 27, false));
         // 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four switches, 25 of the latter at first touches.
         let mpki = levels[1].mpki.as_ref().expect("instructions");
         assert_eq!((mpki.shared, mpki.private), (10.0, 5.0));

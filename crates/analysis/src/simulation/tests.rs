@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use switchcost_simulation_result::{ByView, Depth, GainedCycles, Interval, OfOthers};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
-use super::{Cost, Findings, Group, GroupFinding, Part, SurvivorBias, are_orders, over_orders, over_trials};
+use super::{Cost, Findings, Group, GroupFinding, Growth, Part, SurvivorBias, are_orders, over_orders, over_trials};
 
 fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{found}, need {expected}");
@@ -358,7 +358,7 @@ fn survivor_bias_is_seen_where_restless_segments_end_early() {
     close(bias.early_private_cpi, (3.0 * (3.0 + 1.2) + 1.2) / 7.0);
     close(bias.early_private_cpi_of_survivors, 1.2);
     close(bias.cost_of_survivors_cycles, 40_000.0);
-    assert_eq!(bias.grows, Some(("long".to_owned(), 0.5, 1.0)));
+    assert_eq!(bias.grows, Some(Growth { program: "long".to_owned(), share_at_start: 0.5, share_at_cut: 1.0 }));
     assert_eq!(design.survivor_bias.len(), 2, "all, and involuntary");
     assert!(!uniform(100).design().survivor_bias[0].bites);
 }
@@ -390,7 +390,7 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
     let point = &found.groups[0].curve[0];
     assert_eq!((point.segments, point.shared_cpi.sd, point.shared_cpi.max), (100, None, None));
     assert_eq!(found.flags[0].name, "counters-only");
-    assert!(found.agarwal.is_err() && found.survivor_bias.is_empty());
+    assert!(found.agarwal_why.is_some() && found.survivor_bias.is_empty());
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn two_digits(number: u64) -> u64 {
 /// Levels that the trace never filled: a switch can take nothing from them that a longer trace would show.
 fn too_short(findings: &Findings) -> Option<String> {
     let of_design = |design: &DesignFinding| {
-        let levels = design.levels.iter().filter(|level| !level.was_full());
+        let levels = design.levels.iter().filter(|level| !level.was_full);
         let levels: Vec<String> = levels.map(|level| format!("{} ({})", level.level, filled(level))).collect();
         (!levels.is_empty()).then(|| format!("{} of {}", listed(&levels), design.name))
     };

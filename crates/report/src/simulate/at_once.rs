@@ -6,15 +6,10 @@ use switchcost_simulation_result::LastLevelCounts;
 
 use super::amount::{count, share};
 use crate::entry::{Entry, Side};
-use crate::for_programs::{self, Column};
+use crate::for_programs::{self, Column, Form, document};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
-
-/// Name and version of the JSON form.
-///
-/// Version 1: the first.
-pub const SIMULATE_AT_ONCE_SCHEMA: &str = "switchcost.simulate-at-once/1";
 
 /// One design's last level in both.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
@@ -27,10 +22,7 @@ pub struct AtOnce {
 
 /// A last level shared in turn, and at once.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "Report")]
-pub(crate) struct View<'a> {
-    /// Name and version of this form.
-    schema: &'static str,
+pub(crate) struct Report<'a> {
     /// The trace.
     source: &'a str,
     /// Instructions of a turn, where processes take turns.
@@ -41,18 +33,17 @@ pub(crate) struct View<'a> {
     designs: &'a [AtOnce],
 }
 
+impl Form for Report<'_> {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.simulate-at-once/1";
+}
+
 /// What last levels miss, as text that ends in a newline; `turns` are the instructions of a turn in both.
 pub fn render_at_once(source: &str, turns: [u64; 2], pairs: &[AtOnce], format: Format, style: Style) -> String {
     let [in_turn_instructions, at_once_instructions] = turns;
     match format {
         Format::Table => table(source, turns, pairs, style),
-        Format::Json => for_programs::json(&View {
-            schema: SIMULATE_AT_ONCE_SCHEMA,
-            source,
-            in_turn_instructions,
-            at_once_instructions,
-            designs: pairs,
-        }),
+        Format::Json => document(Report { source, in_turn_instructions, at_once_instructions, designs: pairs }),
         Format::Csv => {
             let names = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
             let rows = pairs.iter().map(|pair| COLUMNS.iter().map(|(_, of)| of(pair)).collect());

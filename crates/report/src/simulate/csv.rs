@@ -1,7 +1,6 @@
 use switchcost_analysis::simulation::{Cost, DesignFinding, Findings, GroupFinding, Point, Spread};
 use switchcost_simulation_result::Simulation;
 
-use super::json::group_names;
 use crate::for_programs::csv;
 
 /// What a row is about.
@@ -19,8 +18,8 @@ type Column = (&'static str, fn(&Row<'_>) -> String);
 const COLUMNS: [Column; 50] = [
     ("row", |r| if r.point.is_some() { "interval" } else { "total" }.to_owned()),
     ("design", |r| r.design.name.clone()),
-    ("kind", |r| group_names(&r.group.group).0.to_owned()),
-    ("cause", |r| group_names(&r.group.group).1.to_owned()),
+    ("kind", |r| r.group.group.kind().to_owned()),
+    ("cause", |r| r.group.group.name().to_owned()),
     ("segments", |r| r.point.map_or(r.group.segments, |point| point.segments).to_string()),
     ("survivors", |r| of_point(r, |point| Some(point.survivors))),
     ("interval", |r| r.point.map(|point| point.interval.to_string()).unwrap_or_default()),
@@ -57,9 +56,7 @@ const COLUMNS: [Column; 50] = [
     ("excess_cycles_per_switch", |r| of_design(r, |r| r.design.excess_cycles_per_switch)),
     ("flushed_cycles_per_switch", |r| of_design(r, |r| r.design.flushed_cycles_per_switch)),
     ("reload_bound_cycles", |r| of_design(r, |r| Some(r.design.reload_bound_cycles as f64))),
-    ("agarwal_cycles_per_switch", |r| {
-        of_design(r, |r| r.design.agarwal.as_ref().ok().map(|model| model.cycles_per_switch))
-    }),
+    ("agarwal_cycles_per_switch", |r| of_design(r, |r| r.design.agarwal.as_ref().map(|model| model.cycles_per_switch))),
     ("lost_cycles", |r| of_total(r, |r| r.group.lost_cycles.estimate)),
     ("lost_low_cycles", |r| of_total(r, |r| r.group.lost_cycles.low)),
     ("lost_high_cycles", |r| of_total(r, |r| r.group.lost_cycles.high)),

@@ -84,9 +84,9 @@ pub(super) fn cpi(design: &DesignFinding) -> Option<f64> {
 
 fn agarwal(design: &DesignFinding) -> String {
     match &design.agarwal {
-        Err(_) => NO_NUMBER.to_owned(),
-        Ok(model) if model.is_beyond_range => format!("at most {}", rounded(model.cycles_at_most)),
-        Ok(model) => rounded(model.cycles_per_switch),
+        None => NO_NUMBER.to_owned(),
+        Some(model) if model.is_beyond_range => format!("at most {}", rounded(model.cycles_at_most)),
+        Some(model) => rounded(model.cycles_per_switch),
     }
 }
 
@@ -126,7 +126,7 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
 fn rates(level: &LevelFinding) -> [String; 6] {
     let mpki = |of: fn(&ByView<f64>) -> f64| level.mpki.as_ref().map(|mpki| number(of(mpki))).unwrap_or_default();
     let (shared, private, flushed) = (mpki(|all| all.shared), mpki(|all| all.private), mpki(|all| all.flushed));
-    if !level.was_full() {
+    if !level.was_full {
         return [shared, private, flushed, String::new(), String::new(), filled(level)];
     }
     let a_switch = |lookups: Option<f64>| lookups.map(rounded).unwrap_or_default();

@@ -23,17 +23,13 @@ pub(crate) mod trials;
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_simulation_result::Simulation;
 
+use crate::for_programs::document;
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
-pub use at_once::{AtOnce, SIMULATE_AT_ONCE_SCHEMA, render_at_once};
-pub use orders::{SIMULATE_ORDERS_SCHEMA, render_orders};
-pub use trials::{SIMULATE_TRIALS_SCHEMA, render_trials};
-
-/// Name and version of the JSON form.
-///
-/// Version 1: the first.
-pub const SIMULATE_REPORT_SCHEMA: &str = "switchcost.simulate/1";
+pub use at_once::{AtOnce, render_at_once};
+pub use orders::render_orders;
+pub use trials::render_trials;
 
 /// Designs that the terminal shows in detail; all stand in the first table.
 const DETAILED: usize = 6;
@@ -42,7 +38,7 @@ const DETAILED: usize = 6;
 pub fn render(head: &Simulation, findings: &Findings, format: Format, style: Style) -> String {
     match format {
         Format::Table => table(head, findings, style),
-        Format::Json => json::render(head, findings),
+        Format::Json => document(json::report(head, findings)),
         Format::Csv => csv::render(head, findings),
     }
 }

@@ -1,4 +1,4 @@
-use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, SurvivorBias};
+use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, Growth, SurvivorBias};
 use switchcost_simulation_result::{Depth, PhysicalPages};
 
 use super::DETAILED;
@@ -129,13 +129,13 @@ fn physical_pages(design: &DesignFinding) -> Vec<String> {
 
 fn no_model(design: &DesignFinding) -> Vec<String> {
     match &design.agarwal {
-        Err(why) => vec![format!("no number by Agarwal's model: {why}")],
-        Ok(model) if model.is_beyond_range => vec![format!(
+        None => design.agarwal_why.iter().map(|why| format!("no number by Agarwal's model: {why}")).collect(),
+        Some(model) if model.is_beyond_range => vec![format!(
             "Agarwal's model is used beyond its range: others touch more lines between two turns than a level has; its \
              plain form says {} cycles",
             rounded(model.cycles_per_switch)
         )],
-        Ok(_) => Vec::new(),
+        Some(_) => Vec::new(),
     }
 }
 
@@ -158,8 +158,9 @@ fn what_bites(bias: &SurvivorBias) -> String {
 }
 
 fn why_it_bites(bias: &SurvivorBias) -> String {
-    let grows = bias.grows.as_ref().map(|(name, start, end)| {
-        format!("; {name} grows from {} to {} of the segments on the way", share(Some(*start)), share(Some(*end)))
+    let grows = bias.grows.as_ref().map(|Growth { program, share_at_start, share_at_cut }| {
+        let (start, end) = (share(Some(*share_at_start)), share(Some(*share_at_cut)));
+        format!("; {program} grows from {start} to {end} of the segments on the way")
     });
     format!(
         ". At the beginning their private CPI is {}, that of all is {}: a part of the curve's fall is short segments that end, \

@@ -6,27 +6,24 @@ use switchcost_analysis::simulation::OrderFinding;
 
 use super::amount::{as_time, beside_time, count, ends, known, rounded, share, with_bound};
 use crate::entry::{Entry, Side};
-use crate::for_programs::{self, Column};
+use crate::for_programs::{self, Column, Form, document};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
 use crate::{Format, Style};
 
-/// Name and version of the JSON form of several orders.
-///
-/// Version 1: the first.
-pub const SIMULATE_ORDERS_SCHEMA: &str = "switchcost.simulate-orders/1";
-
 /// Several orders of the same references.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "Orders")]
-pub(crate) struct OrdersView<'a> {
-    /// Name and version of this form.
-    schema: &'static str,
+pub(crate) struct Orders<'a> {
     /// The trace.
     source: &'a str,
     /// One for each design of each order.
     orders: &'a [OrderFinding],
+}
+
+impl Form for Orders<'_> {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.simulate-orders/1";
 }
 
 /// What [`switchcost_analysis::simulation::over_orders`] found in simulations of one source, as text that ends in a newline.
@@ -38,7 +35,7 @@ pub fn render_orders(source: &str, orders: &[OrderFinding], format: Format, styl
             add(&mut page, source, orders);
             page.finish()
         }
-        Format::Json => for_programs::json(&OrdersView { schema: SIMULATE_ORDERS_SCHEMA, source, orders }),
+        Format::Json => document(Orders { source, orders }),
         Format::Csv => csv(orders),
     }
 }

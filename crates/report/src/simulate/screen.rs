@@ -119,7 +119,7 @@ fn add_levels(page: &mut Page, design: &DesignFinding) {
         grid.column(name, Side::Right);
     }
     let mut levels: Vec<(usize, &LevelFinding)> =
-        design.levels.iter().enumerate().filter(|(_, level)| level.was_full()).collect();
+        design.levels.iter().enumerate().filter(|(_, level)| level.was_full).collect();
     let most =
         |level: &LevelFinding| level.lost_per_switch.into_iter().chain(level.gained_per_switch).fold(0.0, f64::max);
     levels.sort_by(|(_, a), (_, b)| most(b).total_cmp(&most(a)));

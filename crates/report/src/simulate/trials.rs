@@ -7,26 +7,23 @@ use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
 use super::answer::of_a_part;
 use super::{csv, json};
 use crate::entry::{Entry, Side};
-use crate::for_programs;
+use crate::for_programs::{Document, Form, document};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
 
-/// Name and version of the JSON form of several records.
-///
-/// Version 1: the first.
-pub const SIMULATE_TRIALS_SCHEMA: &str = "switchcost.simulate-trials/1";
-
 /// Several records of one workload.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "Trials")]
-pub(crate) struct TrialsView<'a> {
-    /// Name and version of this form.
-    schema: &'static str,
+pub(crate) struct Trials<'a> {
     /// Each design over all trials.
     designs: &'a [TrialFinding],
     /// The report of each record.
-    trials: Vec<json::ReportView<'a>>,
+    trials: Vec<Document<json::Report<'a>>>,
+}
+
+impl Form for Trials<'_> {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.simulate-trials/1";
 }
 
 /// Several records of one workload: what they have in common, and each as a row. `designs` is
@@ -39,10 +36,9 @@ pub fn render_trials(
 ) -> String {
     match format {
         Format::Table => table(trials, designs, style),
-        Format::Json => for_programs::json(&TrialsView {
-            schema: SIMULATE_TRIALS_SCHEMA,
+        Format::Json => document(Trials {
             designs,
-            trials: trials.iter().map(|(head, findings)| json::report(head, findings)).collect(),
+            trials: trials.iter().map(|(head, findings)| Document::of(json::report(head, findings))).collect(),
         }),
         Format::Csv => trials.iter().map(|(head, findings)| csv::render(head, findings)).collect::<Vec<_>>().join("\n"),
     }

@@ -64,7 +64,8 @@ fn lengths(records: &Records) -> Exhibit {
         let mut series = Vec::new();
         for (wanted, name) in &groups {
             let Some(found) = trial.findings.lengths.iter().find(|lengths| lengths.group == *wanted) else { continue };
-            series.push(Series::new(*name, Style::Found, found.points.iter().map(|(x, y)| (*x as f64, *y))));
+            let points = found.points.iter().map(|point| (point.instructions as f64, point.share));
+            series.push(Series::new(*name, Style::Found, points));
             table.row(vec![
                 (*name).into(),
                 Cell::number(found.segments as f64, 0),

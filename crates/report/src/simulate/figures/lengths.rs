@@ -28,9 +28,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 fn draw(lengths: &[&LengthDistribution]) -> Figure {
     let traces = lengths.iter().enumerate().map(|(number, distribution)| {
         let name = name(&distribution.group);
-        let points = distribution.points.iter().map(|(length, part)| {
-            let text = format!("{name}: {} run at most {} instructions", share(Some(*part)), count(*length));
-            (*length as f64, *part, text)
+        let points = distribution.points.iter().map(|point| {
+            let (part, length) = (share(Some(point.share)), count(point.instructions));
+            (point.instructions as f64, point.share, format!("{name}: {part} run at most {length} instructions"))
         });
         line(number, &name, points)
     });
@@ -66,8 +66,9 @@ fn table(lengths: &[&LengthDistribution]) -> Grid {
             rounded(distribution.mean_instructions).into(),
             count(distribution.max_instructions).into(),
         ]);
-        for (length, part) in &distribution.points {
-            grid.row(vec![name.as_str().into(), "".into(), count(*length).into(), share(Some(*part)).into()]);
+        for point in &distribution.points {
+            let (length, part) = (count(point.instructions), share(Some(point.share)));
+            grid.row(vec![name.as_str().into(), "".into(), length.into(), part.into()]);
         }
     }
     grid

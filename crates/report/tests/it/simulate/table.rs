@@ -122,8 +122,9 @@ fn threads_of_one_process_are_said_to_count_as_one() {
 fn a_level_that_was_never_full_is_said_to_be_and_has_no_number() {
     let (head, mut findings) = whole();
     let level = &mut findings.designs[0].levels[1];
-    assert!(level.was_full());
-    (level.most_held, level.mpki.as_mut().expect("instructions").shared) = (level.lines / 4, 87.6);
+    assert!(level.was_full);
+    (level.most_held, level.was_full) = (level.lines / 4, false);
+    level.mpki.as_mut().expect("instructions").shared = 87.6;
     for style in [Style::default(), DETAILED] {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(

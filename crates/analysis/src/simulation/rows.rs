@@ -1,0 +1,98 @@
+//! Findings as they are printed where that is another shape: names beside kinds, percents, and counters with the sums that the
+//! record, which has the same counters, does not keep.
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts};
+
+use super::findings::Group;
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct KindAndName<'a> {
+    /// `all`; `class`; `cause`; `end-class`: by why segments end.
+    kind: &'static str,
+    /// Of a class: `system call`, `page fault`, `involuntary`, `other`; of a cause: such as `voluntary syscall read`.
+    name: &'a str,
+}
+
+pub(crate) fn group<S: Serializer>(group: &Group, serializer: S) -> Result<S::Ok, S::Error> {
+    KindAndName { kind: group.kind(), name: group.name() }.serialize(serializer)
+}
+
+pub(crate) fn in_percent<S: Serializer>(share: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    share.map(|share| share * 100.0).serialize(serializer)
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Hierarchies<'a> {
+    /// One hierarchy for all processes.
+    shared: Hierarchy<'a>,
+    /// One for each process.
+    private: Hierarchy<'a>,
+    /// One that is emptied at each switch.
+    flushed: Hierarchy<'a>,
+}
+
+/// Counters of one hierarchy.
+#[derive(JsonSchema, Serialize)]
+struct Hierarchy<'a> {
+    /// All cycles.
+    cycles: u64,
+    /// Of stores that waited for a write buffer.
+    write_stall_cycles: u64,
+    /// Caches.
+    levels: Vec<Level<'a>>,
+    /// TLBs.
+    tlbs: Vec<Level<'a>>,
+}
+
+/// Counters of one cache or TLB.
+#[derive(JsonSchema, Serialize)]
+struct Level<'a> {
+    #[schemars(skip)]
+    name: &'a str,
+    /// Lookups.
+    accesses: u64,
+    /// Those that missed.
+    misses: u64,
+    #[serde(flatten, serialize_with = "without_name")]
+    #[schemars(with = "LevelCounts")]
+    counts: &'a LevelCounts,
+}
+
+fn without_name<S: Serializer>(counts: &&LevelCounts, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counts.counters())
+}
+
+pub(crate) fn hierarchies<S: Serializer>(counts: &ByView<HierarchyCounts>, serializer: S) -> Result<S::Ok, S::Error> {
+    let [shared, private, flushed] = [&counts.shared, &counts.private, &counts.flushed].map(hierarchy);
+    Hierarchies { shared, private, flushed }.serialize(serializer)
+}
+
+fn hierarchy(counts: &HierarchyCounts) -> Hierarchy<'_> {
+    Hierarchy {
+        cycles: counts.cycles,
+        write_stall_cycles: counts.write_stall_cycles,
+        levels: counts.levels.iter().map(level).collect(),
+        tlbs: counts.tlbs.iter().map(level).collect(),
+    }
+}
+
+fn level(counts: &LevelCounts) -> Level<'_> {
+    Level { name: &counts.name, accesses: counts.accesses(), misses: counts.misses(), counts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_has_each_counter_of_the_record_and_their_sums() {
+        let counts =
+            LevelCounts { load_accesses: 3, load_misses: 1, store_accesses: 4, fills: 5, ..LevelCounts::default() };
+        let printed = serde_json::to_value(level(&counts)).expect("JSON");
+        let mut expected = serde_json::to_value(&counts).expect("JSON");
+        (expected["accesses"], expected["misses"]) = (7.into(), 1.into());
+        assert_eq!(printed, expected);
+    }
+}
