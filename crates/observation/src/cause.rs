@@ -32,6 +32,22 @@ pub enum Why {
 }
 
 impl Why {
+    /// In words, as a row of a table or a frame of a stack has it.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Why::Blocked => "waits",
+            Why::Yielded => "yields",
+            Why::PreemptedByWoken => "preempted by a woken task",
+            Why::PreemptedByQueued => "preempted by a queued task",
+            Why::SliceEnded => "end of time slice",
+            Why::Throttled => "throttled",
+            Why::Stopped => "stopped by a signal",
+            Why::Traced => "stopped by its debugger",
+            Why::Frozen => "frozen",
+            Why::Ended => "ends",
+        }
+    }
+
     /// Whether the task could have continued. The kernel counts exactly these as involuntary.
     pub fn is_involuntary(self) -> bool {
         matches!(self, Why::Yielded | Why::Throttled) || self.is_preemption()

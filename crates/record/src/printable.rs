@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 /// Untrusted text (a name, something out of a file) as one line that a terminal shows and does not obey: control characters and marks that
 /// turn the order of text are written as Rust escapes them, such as `\n` and `\u{1b}`.
 pub fn printable(text: &str) -> String {
@@ -12,6 +14,20 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
+/// Text of unknown origin as one line that is safe to print: line breaks and tabs become spaces; every other control
+/// character (terminal escapes begin with one, of C0 or C1) and every mark that reverses the order of text on a
+/// screen is left out.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_printable) {
+        return Cow::Borrowed(text);
+    }
+    let kept = text.chars().filter_map(|c| match c {
+        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => Some(' '),
+        c => is_printable(c).then_some(c),
+    });
+    Cow::Owned(kept.collect())
+}
+
 /// Whether a character is text alone: it commands no terminal, ends no line, and turns no text around it.
 pub fn is_printable(c: char) -> bool {
     let turns_text =
@@ -22,6 +38,21 @@ pub fn is_printable(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn leaves_out_what_commands_a_terminal() {
+        for (hostile, safe) in [
+            ("host", "host"),
+            ("\u{1b}[31mred\u{1b}[0m", "[31mred[0m"),
+            ("\u{1b}]0;title\u{7}x", "]0;titlex"),
+            ("\u{9b}2J\u{7f}y", "2Jy"),
+            ("two\nlines\tand\ra tab", "two lines and a tab"),
+            ("\u{202e}gnp.exe", "gnp.exe"),
+            ("Größe 工", "Größe 工"),
+        ] {
+            assert_eq!(plain(hostile), safe);
+        }
+    }
 
     #[test]
     fn text_of_anybody_commands_no_terminal_and_forges_no_line() {

@@ -5,24 +5,17 @@ mod caches;
 mod csv;
 mod figures;
 pub(crate) mod json;
-mod metrics;
 mod neighbours;
 mod notes;
-mod perfetto;
-mod stacks;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod user_stacks;
 
 use strum::{Display, EnumIter, EnumString};
 use switchcost_analysis::observation::Findings;
 use switchcost_observation::Observation;
 
 pub(crate) use answer::name;
-pub use metrics::{Scraped, metrics};
-pub use perfetto::{Clocks, Perfetto};
-pub use stacks::{folded, pprof};
 
 use crate::for_programs::document;
 use crate::page::{Block, Page};

@@ -191,29 +191,13 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
         KernelEntry::Kernel => "in the kernel".to_owned(),
         KernelEntry::Other => "elsewhere".to_owned(),
     };
-    let what = what(why);
+    let what = why.in_words();
     match (why, entry) {
         // Nothing but an interrupt lets a task wait outside of a system call or a fault: on its way out it did what was left to do.
         (Why::Blocked, KernelEntry::Interrupt) => format!("{what} on its way back to its own code"),
         (Why::Blocked, _) => format!("{what} {place}"),
         (Why::Yielded | Why::Ended, _) => what.to_owned(),
         _ => format!("{what}, {place}"),
-    }
-}
-
-/// Why a task left its CPU, in words.
-pub(in crate::observe) fn what(why: Why) -> &'static str {
-    match why {
-        Why::Blocked => "waits",
-        Why::Yielded => "yields",
-        Why::PreemptedByWoken => "preempted by a woken task",
-        Why::PreemptedByQueued => "preempted by a queued task",
-        Why::SliceEnded => "end of time slice",
-        Why::Throttled => "throttled",
-        Why::Stopped => "stopped by a signal",
-        Why::Traced => "stopped by its debugger",
-        Why::Frozen => "frozen",
-        Why::Ended => "ends",
     }
 }
 

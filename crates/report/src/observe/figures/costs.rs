@@ -6,7 +6,7 @@ use super::{MOST_ROWS, beside_its_row};
 use crate::entry::{Entry, Side};
 use crate::figure::{Drawing, Figure, GREY, colour, label, linear_axis, rows_axis, rows_of_bars};
 use crate::grid::Grid;
-use crate::observe::tables::{label as program, what};
+use crate::observe::tables::label as program;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, Scale, time};
 use crate::simulate::amount::count;
@@ -78,7 +78,7 @@ fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
 
 fn name(of: Of) -> &'static str {
     match of {
-        Of::Cause(why) => what(why),
+        Of::Cause(why) => why.in_words(),
         Of::AnyCause => "directly, whatever the cause",
         Of::Reloading => "reloading caches",
     }

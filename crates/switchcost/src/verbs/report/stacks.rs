@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use switchcost_report::observe::{folded, pprof};
+use switchcost_export::{folded, pprof};
 
 use super::{Loaded, claim};
 use crate::cli::Stacks;

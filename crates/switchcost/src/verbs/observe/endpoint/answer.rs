@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use switchcost_export::{Scraped, metrics};
 use switchcost_observation::Observation;
-use switchcost_report::observe::{Scraped, metrics};
 
 use super::request::Refused;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use switchcost_report::observe::Scraped;
+use switchcost_export::Scraped;
 
 use super::answer::{Answer, Page};
 use super::connection::{Connection, Wish};

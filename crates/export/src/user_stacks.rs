@@ -1,12 +1,12 @@
 //! Sampled stacks of the observed programs.
 
 use switchcost_observation::{Frame, Module, SampledStacks, UserStack};
+use switchcost_record::plain;
 
-use super::stacks::{Row, Rows, named};
-use crate::plain::plain;
+use crate::stacks::{Row, Rows, named};
 
 /// The task's name, its functions, and whether it left its CPU to wait.
-pub(super) fn rows(stacks: &SampledStacks) -> Rows {
+pub(crate) fn rows(stacks: &SampledStacks) -> Rows {
     let comment = format!(
         "sampled: at {} switches, by chance; {} a second were asked for. Each sample stands for as many switches as there were for one.",
         stacks.samples(),
@@ -42,9 +42,9 @@ fn function(frame: &Frame, module: &Module) -> String {
 mod tests {
     use switchcost_observation::Observation;
 
-    use super::super::folded;
-    use super::super::tests::large;
     use super::*;
+    use crate::folded;
+    use crate::testing::large;
 
     fn sampled() -> Observation {
         let module = |path: &str, inode| Module { path: path.to_owned(), inode };

@@ -1,7 +1,7 @@
 //! Switches and wake-ups as a Perfetto trace, which ui.perfetto.dev and its trace processor read: the kernel's own events, so that
 //! their tables of the scheduler and of thread states work.
-//!
-//! Field numbers and units are those of `perfetto_trace.proto`, of which this is the least part.
+
+mod messages;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -10,6 +10,11 @@ use prost::Message;
 use switchcost_analysis::observation::DirectCosts;
 use switchcost_observation::{Event, EventKind, Thread};
 use switchcost_units::{CpuId, Nanos};
+
+use messages::{
+    COUNTER, Clock, ClockSnapshot, CounterDescriptor, FtraceEvent, FtraceEventBundle, Packet, Process, ProcessTree,
+    SchedSwitch, SchedWaking, ThreadName, Trace, TrackDescriptor, TrackEvent, clock,
+};
 
 /// Threads whose names are remembered; more have numbers alone.
 const MOST_THREADS: usize = 1 << 16;
@@ -213,163 +218,6 @@ impl<W: Write> Perfetto<W> {
 /// The track of a CPU's counter. Tracks are distinguished by numbers that no other writer has; a trace has one writer.
 fn track(cpu: CpuId) -> u64 {
     0x5343_0000_0000 + u64::from(cpu.0)
-}
-
-/// The kind of an event that has a counter's value (`TrackEvent.Type.TYPE_COUNTER`).
-const COUNTER: i32 = 4;
-
-/// Numbers of clocks (`BuiltinClock`).
-mod clock {
-    pub(super) const REALTIME: u32 = 1;
-    pub(super) const MONOTONIC: u32 = 3;
-    pub(super) const BOOTTIME: u32 = 6;
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Trace {
-    #[prost(message, repeated, tag = "1")]
-    packet: Vec<Packet>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Packet {
-    #[prost(message, optional, tag = "1")]
-    ftrace_events: Option<FtraceEventBundle>,
-    #[prost(message, optional, tag = "2")]
-    process_tree: Option<ProcessTree>,
-    #[prost(message, optional, tag = "6")]
-    clock_snapshot: Option<ClockSnapshot>,
-    #[prost(uint64, tag = "8")]
-    timestamp: u64,
-    #[prost(uint32, tag = "10")]
-    trusted_packet_sequence_id: u32,
-    #[prost(message, optional, tag = "11")]
-    track_event: Option<TrackEvent>,
-    #[prost(message, optional, tag = "60")]
-    track_descriptor: Option<TrackDescriptor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackEvent {
-    #[prost(int32, tag = "9")]
-    kind: i32,
-    #[prost(uint64, tag = "11")]
-    track_uuid: u64,
-    // A value of 0 is written, too.
-    #[prost(double, optional, tag = "44")]
-    double_counter_value: Option<f64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackDescriptor {
-    #[prost(uint64, tag = "1")]
-    uuid: u64,
-    #[prost(string, tag = "2")]
-    name: String,
-    #[prost(message, optional, tag = "8")]
-    counter: Option<CounterDescriptor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct CounterDescriptor {
-    #[prost(string, tag = "6")]
-    unit_name: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct FtraceEventBundle {
-    // CPU 0 is written, too.
-    #[prost(uint32, required, tag = "1")]
-    cpu: u32,
-    #[prost(message, repeated, tag = "2")]
-    event: Vec<FtraceEvent>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct FtraceEvent {
-    #[prost(uint64, tag = "1")]
-    timestamp: u64,
-    // Thread 0 is written, too.
-    #[prost(uint32, required, tag = "2")]
-    pid: u32,
-    #[prost(message, optional, tag = "4")]
-    sched_switch: Option<SchedSwitch>,
-    #[prost(message, optional, tag = "20")]
-    sched_waking: Option<SchedWaking>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct SchedSwitch {
-    #[prost(string, tag = "1")]
-    prev_comm: String,
-    #[prost(int32, required, tag = "2")]
-    prev_pid: i32,
-    #[prost(int32, required, tag = "3")]
-    prev_prio: i32,
-    #[prost(int64, required, tag = "4")]
-    prev_state: i64,
-    #[prost(string, tag = "5")]
-    next_comm: String,
-    #[prost(int32, required, tag = "6")]
-    next_pid: i32,
-    #[prost(int32, required, tag = "7")]
-    next_prio: i32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct SchedWaking {
-    #[prost(string, tag = "1")]
-    comm: String,
-    #[prost(int32, required, tag = "2")]
-    pid: i32,
-    #[prost(int32, required, tag = "3")]
-    prio: i32,
-    #[prost(int32, tag = "4")]
-    success: i32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ProcessTree {
-    #[prost(message, repeated, tag = "1")]
-    processes: Vec<Process>,
-    #[prost(message, repeated, tag = "2")]
-    threads: Vec<ThreadName>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Process {
-    #[prost(int32, tag = "1")]
-    pid: i32,
-    #[prost(string, repeated, tag = "3")]
-    cmdline: Vec<String>,
-    #[prost(bool, tag = "9")]
-    cmdline_is_comm: bool,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ThreadName {
-    #[prost(int32, tag = "1")]
-    tid: i32,
-    #[prost(string, tag = "2")]
-    name: String,
-    #[prost(int32, tag = "3")]
-    tgid: i32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ClockSnapshot {
-    #[prost(message, repeated, tag = "1")]
-    clocks: Vec<Clock>,
-    #[prost(int32, tag = "2")]
-    primary_trace_clock: i32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Clock {
-    #[prost(uint32, tag = "1")]
-    clock_id: u32,
-    #[prost(uint64, tag = "2")]
-    timestamp: u64,
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use switchcost_analysis::observation::{Findings, LabelSum, Range, Times, by_label, off_times, wait_times};
 use switchcost_observation::{Entry, Observation};
-
-use crate::plain::plain;
+use switchcost_record::plain;
 
 /// Names of tasks with a label of their own; all later ones share one.
 const NAMES: usize = 64;
@@ -208,3 +207,6 @@ impl Collector for All {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

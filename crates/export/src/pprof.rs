@@ -1,5 +1,4 @@
-//! What was observed as stacks: the name of the task, why it left its CPU, and where; or where they were sampled the program's own. As
-//! folded stacks, for flame graphs, and as a profile of pprof.
+//! Stacks as a profile of pprof.
 //!
 //! Field numbers are those of pprof's `profile.proto`, of which this is the part that is used.
 
@@ -9,91 +8,16 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
-use switchcost_analysis::observation::{Stack, stacks};
-use switchcost_observation::{Entry, FutexWait, Observation};
+use switchcost_observation::Observation;
 
-use super::tables::what;
-use super::user_stacks;
-use crate::plain::plain;
+use crate::stacks::Rows;
 
-/// Stacks as lines of frames, the outermost first, and the time off the CPU in nanoseconds, or of sampled stacks the switches that they
-/// stand for. Those without any are left out: after some causes no task comes back.
-pub fn folded(observation: &Observation) -> String {
-    let rows = Rows::of(observation);
-    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-    for row in &rows.rows {
-        // A semicolon ends a frame.
-        let frames = row.frames.iter().map(|frame| frame.replace(';', ":")).collect::<Vec<_>>().join(";");
-        let sum = sums.entry(frames).or_default();
-        *sum = sum.saturating_add(row.values[rows.usual]);
-    }
-    sums.retain(|_, value| *value > 0);
-    sums.into_iter().map(|(frames, value)| format!("{frames} {value}\n")).collect()
-}
-
-/// The same as a gzipped profile: switches, time off the CPU, of it the wait for one, and where it is known the direct cost; or samples
+/// What was observed as stacks, in a gzipped profile: switches, time off the CPU, of it the wait for one, and where it is known the direct cost; or samples
 /// and the switches that they stand for.
 pub fn pprof(observation: &Observation) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(&profile(observation).encode_to_vec()).expect("memory takes every write");
     packed.finish().expect("memory takes every write")
-}
-
-/// Stacks with their values.
-pub(super) struct Rows {
-    /// Names of the values, with their units.
-    pub(super) kinds: Vec<(&'static str, &'static str)>,
-    /// The index of the value that is shown first.
-    pub(super) usual: usize,
-    pub(super) rows: Vec<Row>,
-    /// What a reader of the profile has to know.
-    pub(super) comment: Option<String>,
-}
-
-pub(super) struct Row {
-    /// The outermost first.
-    pub(super) frames: Vec<String>,
-    pub(super) values: Vec<u64>,
-    pub(super) process: Option<u32>,
-}
-
-impl Rows {
-    fn of(observation: &Observation) -> Rows {
-        observation.stacks.as_ref().map_or_else(|| of_causes(observation), user_stacks::rows)
-    }
-}
-
-/// The name of the task, why it left its CPU, and where.
-fn of_causes(observation: &Observation) -> Rows {
-    let stacks = stacks(observation);
-    let has_cost = stacks.iter().any(|stack| stack.direct_ns.is_some());
-    let mut kinds = vec![("switches", "count"), ("off_cpu", "nanoseconds"), ("cpu_wait", "nanoseconds")];
-    kinds.extend(has_cost.then_some(("direct_cost", "nanoseconds")));
-    let row = |stack: &Stack<'_>| {
-        let mut values = vec![stack.switches, stack.off_ns, stack.wait_ns];
-        values.extend(has_cost.then(|| stack.direct_ns.unwrap_or_default().round() as u64));
-        Row { frames: frames(stack).into(), values, process: stack.process }
-    };
-    Rows { kinds, usual: 1, rows: stacks.iter().map(row).collect(), comment: None }
-}
-
-/// The outermost first.
-fn frames(stack: &Stack<'_>) -> [String; 3] {
-    let entry = match stack.entry {
-        Entry::SystemCall(call) => call,
-        Entry::Futex(FutexWait::Lock) => "futex, for a lock",
-        Entry::Futex(FutexWait::Timed) => "futex, for a time at most",
-        Entry::PageFault => "page fault",
-        Entry::Interrupt => "own code",
-        Entry::Kernel => "kernel",
-        Entry::Other => "elsewhere",
-    };
-    [named(stack.name), what(stack.why), entry].map(|text| plain(text).into_owned())
-}
-
-/// Of a task, which may have none.
-pub(super) fn named(name: &str) -> &str {
-    if name.is_empty() { "(no name)" } else { name }
 }
 
 fn profile(observation: &Observation) -> Profile {
@@ -223,8 +147,8 @@ struct Function {
 mod tests {
     use std::io::Read;
 
-    use super::super::tests::large;
     use super::*;
+    use crate::testing::large;
 
     fn read(packed: &[u8]) -> Profile {
         let mut bytes = Vec::new();
@@ -262,19 +186,5 @@ mod tests {
         // Without a price there is no cost, not one of 0.
         let unpriced = read(&pprof(&Observation { calibration: None, ..large }));
         assert_eq!((unpriced.sample_type.len(), unpriced.sample[0].value.len()), (3, 3));
-    }
-
-    #[test]
-    fn folded_stacks_are_of_time_off_the_cpu_whatever_a_name_holds() {
-        let mut large = large();
-        large.tasks.truncate(2);
-        for tasks in &mut large.tasks {
-            tasks.name = "a;b\n\u{1b}c".to_owned();
-            tasks.causes.truncate(1);
-        }
-        assert_eq!(folded(&large), "a:b c;waits;a_system_call_with_a_long_name_0 2000000\n");
-        large.tasks[0].causes[0].off_ns.0 = 0;
-        large.tasks.truncate(1);
-        assert_eq!(folded(&large), "");
     }
 }

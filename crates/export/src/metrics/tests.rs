@@ -1,0 +1,96 @@
+use switchcost_analysis::observation::analyse;
+use switchcost_observation::Observation;
+
+use super::{Scraped, metrics};
+use crate::testing::{large, small};
+
+fn scrape(observation: &Observation, scraped: &mut Scraped) -> String {
+    metrics(observation, &analyse(observation), scraped)
+}
+
+#[test]
+fn metrics_have_bounded_labels_and_end_as_the_format_asks() {
+    let (large, mut earlier) = (large(), Scraped::default());
+    let text = scrape(&large, &mut earlier);
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let labels = text.lines().filter(|line| line.contains("type=\"voluntary\"")).count();
+    assert_eq!(labels, 65, "64 names, and all others together");
+    let sum: u64 = text
+        .lines()
+        .filter(|line| line.starts_with("switchcost_context_switches_total") && line.contains("\"voluntary\""))
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum();
+    assert_eq!(sum, 499 * 10_000);
+    // The same names keep their labels, whichever comes first later.
+    let mut later = large.clone();
+    later.tasks.reverse();
+    let of = |text: &str| text.lines().filter(|line| line.contains("voluntary")).map(str::to_owned).collect::<Vec<_>>();
+    let (mut before, mut after) = (of(&text), of(&scrape(&later, &mut earlier)));
+    before.sort();
+    after.sort();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn no_counter_falls() {
+    let (mut observation, mut earlier) = (small(), Scraped::default());
+    let of = |text: &str| -> Vec<String> {
+        let counters = text.lines().filter(|line| line.starts_with("switchcost_context_switch_causes_total"));
+        let mut counters: Vec<String> = counters.map(str::to_owned).collect();
+        counters.sort();
+        counters
+    };
+    let before = of(&scrape(&observation, &mut earlier));
+    assert!(!before.is_empty());
+    // Causes that made room for others: one has begun anew, one is not there any more.
+    let causes = &mut observation.tasks[0].causes;
+    causes[0].switches = 1;
+    causes.pop().expect("there is one");
+    assert_eq!(of(&scrape(&observation, &mut earlier)), before);
+    // What continues is shown.
+    observation.tasks[0].causes[0].switches = 1_000_000_007;
+    assert!(scrape(&observation, &mut earlier).contains(" 1000000007\n"));
+}
+
+#[test]
+fn metrics_take_any_name() {
+    let mut hostile = small();
+    hostile.tasks[0].name = "a\"} 1\n\\\u{1b}[31m".to_owned();
+    let text = scrape(&hostile, &mut Scraped::default());
+    assert!(text.contains(r#"name="a\"} 1 \\[31m""#), "{text}");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    assert!(lines.clone().all(|line| line.starts_with("switchcost_")), "{text}");
+}
+
+#[test]
+fn buckets_of_histograms_are_the_same_each_time() {
+    let bounds = |text: &str| text.lines().filter(|line| line.contains("off_cpu_seconds_bucket")).count();
+    let text = scrape(&small(), &mut Scraped::default());
+    assert_eq!(bounds(&text), 13, "{text}");
+    let nothing = Observation { tasks: Vec::new(), ..small() };
+    assert_eq!(bounds(&scrape(&nothing, &mut Scraped::default())), 13);
+    assert!(text.contains("le=\"+Inf\""), "{text}");
+}
+
+#[test]
+fn the_dashboard_asks_for_nothing_that_is_not_served() {
+    let dashboard = include_str!("../../../../docs/guide/grafana-dashboard.json");
+    let dashboard: serde_json::Value = serde_json::from_str(dashboard).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let expressions = panels.iter().flat_map(|panel| panel["targets"].as_array().expect("targets"));
+    let served = scrape(&large(), &mut Scraped::default());
+    let mut asked = 0;
+    for expression in expressions.map(|target| target["expr"].as_str().expect("text")) {
+        let at = expression.find("switchcost_").expect("a metric of ours");
+        let end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+        let metric = expression[at..].split(end).next().expect("a name");
+        assert!(
+            served
+                .lines()
+                .any(|line| line.starts_with(&format!("{metric}{{")) || line.starts_with(&format!("{metric} "))),
+            "{metric} in {served}"
+        );
+        asked += 1;
+    }
+    assert!(asked >= panels.len() && panels.len() >= 8);
+}
