@@ -8,10 +8,13 @@ mod screen;
 mod table;
 mod words;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_analysis::compare::{Basis, Comparison, Difference};
 
 use crate::entry::{Entry, Side};
-use crate::for_programs::{Form, document};
+use crate::for_programs::{Document, Form, Table};
+use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::{Block, Page};
 use crate::quantity::confidence;
@@ -24,21 +27,21 @@ impl Form for &Comparison {
 
 /// Writes a comparison.
 pub fn render(comparison: &Comparison, format: Format, style: Style) -> String {
-    match format {
-        Format::Table => text(comparison, style),
-        Format::Json => document(comparison),
-        Format::Csv => csv::render(comparison),
-    }
+    written(comparison, format, style)
 }
 
-fn text(comparison: &Comparison, style: Style) -> String {
-    let mut page = Page::new(style);
-    if style.is_detailed {
-        add(&mut page, comparison)
-    } else {
-        screen::add(&mut page, comparison)
+impl InEveryFormat for Comparison {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        if style.is_detailed { add(page, self) } else { screen::add(page, self) }
     }
-    page.finish()
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![csv::table(self)]
+    }
 }
 
 /// A comparison for a reader of figures.

@@ -1,45 +1,51 @@
 //! The report on a machine's fitness to measure.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_record::{Check, Fitness, Severity};
 
 use crate::entry::{Entry, Side, Tone};
-use crate::for_programs::{csv, json};
+use crate::for_programs::{Column, Table, table};
+use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
 
 /// The check-up as text that ends in a newline. As a table it has what is not as it should be, and with details all of it.
 pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
-    match format {
-        Format::Table => table(fitness, style),
-        Format::Json => json(fitness),
-        Format::Csv => csv(rows(fitness)),
+    written(fitness, format, style)
+}
+
+impl InEveryFormat for Fitness {
+    /// The verdict, and then what is not as it should be with what helps: on one screen, or all of it.
+    fn add_to(&self, page: &mut Page, style: Style) {
+        page.line(&verdict(self), tone(self.verdict));
+        if style.is_detailed {
+            page.gap();
+            page.grid(&grid(&self.checks.iter().collect::<Vec<_>>()));
+            add_fixes(page, &self.checks);
+        } else {
+            add_findings(page, &self.checks);
+        }
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        self
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![table(&COLUMNS, &self.checks)]
     }
 }
 
-fn rows(fitness: &Fitness) -> impl Iterator<Item = Vec<String>> {
-    let names = ["name", "severity", "found", "wanted", "fix", "lasting_fix"].map(str::to_owned).to_vec();
-    std::iter::once(names).chain(fitness.checks.iter().map(row))
-}
-
-fn row(check: &Check) -> Vec<String> {
-    let texts = [&check.name, &check.severity.to_string(), &check.found, &check.wanted, &check.fix, &check.lasting_fix];
-    texts.map(String::clone).to_vec()
-}
-
-/// The verdict, and then what is not as it should be with what helps: on one screen, or all of it.
-fn table(fitness: &Fitness, style: Style) -> String {
-    let mut page = Page::new(style);
-    page.line(&verdict(fitness), tone(fitness.verdict));
-    if style.is_detailed {
-        page.gap();
-        page.grid(&grid(&fitness.checks.iter().collect::<Vec<_>>()));
-        add_fixes(&mut page, &fitness.checks);
-    } else {
-        add_findings(&mut page, &fitness.checks);
-    }
-    page.finish()
-}
+const COLUMNS: [Column<Check>; 6] = [
+    ("name", |check| check.name.clone()),
+    ("severity", |check| check.severity.to_string()),
+    ("found", |check| check.found.clone()),
+    ("wanted", |check| check.wanted.clone()),
+    ("fix", |check| check.fix.clone()),
+    ("lasting_fix", |check| check.lasting_fix.clone()),
+];
 
 /// Each check that found something, worst first, with what helps now, or else for good; and a line with the others.
 fn add_findings(page: &mut Page, checks: &[Check]) {

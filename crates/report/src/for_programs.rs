@@ -11,6 +11,16 @@ use crate::quantity::NO_NUMBER;
 /// A column of a table for programs: its name, and what stands in it.
 pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
 
+/// A table for programs: a row of names, then rows of as many fields.
+pub(crate) type Table = Vec<Vec<String>>;
+
+/// A table with these columns.
+pub(crate) fn table<'a, T: 'a>(columns: &[Column<T>], rows: impl IntoIterator<Item = &'a T>) -> Table {
+    let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let rows = rows.into_iter().map(|row| columns.iter().map(|(_, of)| of(row)).collect());
+    std::iter::once(names).chain(rows).collect()
+}
+
 /// What is printed as a document of its own.
 pub(crate) trait Form: JsonSchema + Serialize {
     /// Name and version, which a change of its fields changes.
@@ -31,11 +41,6 @@ impl<T: Form> Document<T> {
     pub(crate) fn of(content: T) -> Self {
         Document { schema: T::NAME, content }
     }
-}
-
-/// A document as indented JSON that is safe to print, and a newline.
-pub(crate) fn document(content: impl Form) -> String {
-    json(&Document::of(content))
 }
 
 /// A value as indented JSON that is safe to print, and a newline. Numbers that are not finite become `null`, which is

@@ -1,4 +1,9 @@
+use schemars::JsonSchema;
+use serde::Serialize;
 use strum::{Display, EnumIter, EnumString};
+
+use crate::for_programs::{Table, csv, json};
+use crate::page::Page;
 
 /// What a report is written as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
@@ -11,6 +16,31 @@ pub enum Format {
     Json,
     /// A row for each result under one line of names, units in the names; for spreadsheets.
     Csv,
+}
+
+/// What there is of a report in any format.
+pub(crate) trait InEveryFormat {
+    /// Sentences and tables for people.
+    fn add_to(&self, page: &mut Page, style: Style);
+
+    /// One object with a schema name.
+    fn document(&self) -> impl Serialize + JsonSchema;
+
+    /// Rows for spreadsheets; in most reports one table.
+    fn tables(&self) -> Vec<Table>;
+}
+
+/// A report as text that ends in a newline.
+pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style) -> String {
+    match format {
+        Format::Table => {
+            let mut page = Page::new(style);
+            report.add_to(&mut page, style);
+            page.finish()
+        }
+        Format::Json => json(&report.document()),
+        Format::Csv => report.tables().into_iter().map(|rows| csv(rows.into_iter())).collect::<Vec<_>>().join("\n"),
+    }
 }
 
 /// How a table looks. JSON and CSV look the same under every style.

@@ -15,8 +15,8 @@ use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict, V
 
 use crate::entry::{Entry, Side, Tone};
 use crate::figure::Figure;
-use crate::for_programs::document;
-use crate::format::{Format, Style};
+use crate::for_programs::{Document, Table};
+use crate::format::{Format, InEveryFormat, Style, written};
 use crate::grid::Grid;
 use crate::page::{Block, Page};
 use crate::quantity::NO_NUMBER;
@@ -69,18 +69,24 @@ impl<'a> Reproduction<'a> {
 
 /// Writes them for a terminal, or for programs: one object of JSON, or a row of CSV for each claim.
 pub fn render(reproductions: &[Reproduction<'_>], format: Format, style: Style) -> String {
-    match format {
-        Format::Table => {
-            let mut page = Page::new(style);
-            if style.is_detailed {
-                reproductions.iter().for_each(|reproduction| add(&mut page, reproduction));
-            } else {
-                screen::add(&mut page, reproductions);
-            }
-            page.finish()
+    written(&reproductions, format, style)
+}
+
+impl InEveryFormat for &[Reproduction<'_>] {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        if style.is_detailed {
+            self.iter().for_each(|reproduction| add(page, reproduction));
+        } else {
+            screen::add(page, self);
         }
-        Format::Csv => csv::render(reproductions),
-        Format::Json => document(json::Report { version: env!("CARGO_PKG_VERSION"), papers: reproductions }),
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(json::Report { version: env!("CARGO_PKG_VERSION"), papers: self })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![csv::table(self)]
     }
 }
 

@@ -5,7 +5,8 @@ use serde::Serialize;
 use switchcost_trace::{Cause, CheckReport, Chunk, Mark, TraceSummary, syscall_name};
 
 use crate::entry::{Side, Tone};
-use crate::for_programs::{Form, csv, document};
+use crate::for_programs::{self, Column, Document, Form, Table};
+use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::plain::plain;
@@ -48,7 +49,7 @@ pub(crate) struct Info<'a> {
     loss: Option<String>,
 }
 
-impl Form for Info<'_> {
+impl Form for &Info<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.trace-info/1";
 }
@@ -83,11 +84,20 @@ struct ProcessRow {
 
 /// What is in a trace, as text that ends in a newline. As CSV: one row for each process.
 pub fn render_info(summary: &TraceSummary, format: Format, style: Style) -> String {
-    let info = info(summary);
-    match format {
-        Format::Json => document(info),
-        Format::Csv => csv(process_rows(&info)),
-        Format::Table => info_table(&info, style),
+    written(&info(summary), format, style)
+}
+
+impl InEveryFormat for Info<'_> {
+    fn add_to(&self, page: &mut Page, _: Style) {
+        add_info(page, self);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![for_programs::table(&PROCESS_COLUMNS, &self.processes)]
     }
 }
 
@@ -142,17 +152,16 @@ fn cause_text(cause: Cause) -> String {
     }
 }
 
-fn process_rows<'a>(info: &'a Info<'_>) -> impl Iterator<Item = Vec<String>> + 'a {
-    let names = ["process", "name", "parent_task", "tasks", "instructions", "references"].map(str::to_owned).to_vec();
-    let rows = info.processes.iter().map(|row| {
-        let numbers = [row.tasks, row.instructions, row.references].map(|number| number.to_string());
-        [vec![row.process.to_string(), row.name.clone(), row.parent_task.to_string()], numbers.to_vec()].concat()
-    });
-    std::iter::once(names).chain(rows)
-}
+const PROCESS_COLUMNS: [Column<ProcessRow>; 6] = [
+    ("process", |row| row.process.to_string()),
+    ("name", |row| row.name.clone()),
+    ("parent_task", |row| row.parent_task.to_string()),
+    ("tasks", |row| row.tasks.to_string()),
+    ("instructions", |row| row.instructions.to_string()),
+    ("references", |row| row.references.to_string()),
+];
 
-fn info_table(info: &Info<'_>, style: Style) -> String {
-    let mut page = Page::new(style);
+fn add_info(page: &mut Page, info: &Info<'_>) {
     let order = serde_json::to_value(info.header.order).ok();
     let order = order.as_ref().and_then(|order| order.as_str()).unwrap_or_default();
     let size = info.bytes_per_instruction.map_or(String::new(), |size| format!(", {size:.3} B an instruction"));
@@ -191,12 +200,11 @@ fn info_table(info: &Info<'_>, style: Style) -> String {
     if !info.header.notes.is_empty() {
         page.gap();
     }
-    add_notes(&mut page, &info.header.notes);
+    add_notes(page, &info.header.notes);
     if let Some(loss) = &info.loss {
         page.gap();
         page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
     }
-    page.finish()
 }
 
 fn switches(info: &Info<'_>) -> Grid {
@@ -252,59 +260,64 @@ pub(crate) struct Checked<'a> {
     loss: Option<String>,
 }
 
-impl Form for Checked<'_> {
+impl Form for &Checked<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.trace-check/1";
 }
 
 /// What a check found, as text that ends in a newline. As CSV: one row for each problem.
 pub fn render_check(report: &CheckReport, format: Format, style: Style) -> String {
-    let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
-    let loss = report.loss.as_ref().map(ToString::to_string);
-    match format {
-        Format::Json => document(Checked {
-            is_sound: report.is_sound(),
-            chunks: report.chunks,
-            blocks: report.blocks,
-            instructions: report.instructions,
-            references: report.references,
-            marks: report.marks,
-            problem_count: report.problem_count,
-            problems,
-            notes: &report.notes,
-            loss,
-        }),
-        Format::Csv => {
-            let rows = problems.into_iter().chain(loss).map(|problem| vec![problem]);
-            csv(std::iter::once(vec!["problem".to_owned()]).chain(rows))
-        }
-        Format::Table => check_table(report, &problems, loss.as_deref(), style),
+    let checked = Checked {
+        is_sound: report.is_sound(),
+        chunks: report.chunks,
+        blocks: report.blocks,
+        instructions: report.instructions,
+        references: report.references,
+        marks: report.marks,
+        problem_count: report.problem_count,
+        problems: report.problems.iter().map(ToString::to_string).collect(),
+        notes: &report.notes,
+        loss: report.loss.as_ref().map(ToString::to_string),
+    };
+    written(&checked, format, style)
+}
+
+impl InEveryFormat for Checked<'_> {
+    fn add_to(&self, page: &mut Page, _: Style) {
+        add_checked(page, self);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        let column: Column<String> = ("problem", String::clone);
+        vec![for_programs::table(&[column], self.problems.iter().chain(&self.loss))]
     }
 }
 
-fn check_table(report: &CheckReport, problems: &[String], loss: Option<&str>, style: Style) -> String {
-    let mut page = Page::new(style);
-    for problem in problems {
+fn add_checked(page: &mut Page, report: &Checked<'_>) {
+    for problem in &report.problems {
         page.line(&plain(problem), Tone::Bad);
     }
-    let unsaid = report.problem_count - problems.len() as u64;
+    let unsaid = report.problem_count - report.problems.len() as u64;
     if unsaid > 0 {
         page.line(&format!("and {unsaid} more problems"), Tone::Bad);
     }
-    if let Some(loss) = loss {
+    if let Some(loss) = &report.loss {
         page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
     }
     let held = format!(
         "{} chunks with {} blocks, {} instructions, {} references and {} marks",
         report.chunks, report.blocks, report.instructions, report.references, report.marks
     );
-    if report.is_sound() {
+    if report.is_sound {
         page.line(&format!("sound: {held}"), Tone::Good);
     } else {
         page.line(&format!("read: {held}"), Tone::Usual);
     }
-    add_notes(&mut page, &report.notes);
-    page.finish()
+    add_notes(page, report.notes);
 }
 
 /// What its source left out, or had to make up.

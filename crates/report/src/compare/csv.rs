@@ -4,7 +4,7 @@ use switchcost_units::Bytes;
 
 use super::words;
 use crate::case::CASE_COLUMNS;
-use crate::for_programs::{Column, csv};
+use crate::for_programs::{Column, Table};
 
 const PLACE_COLUMNS: [Column<Place>; 4] = [
     ("base_design", |place| place.base_design.clone().unwrap_or_default()),
@@ -38,7 +38,7 @@ const COLUMNS: [Column<Pair>; 14] = [
 ];
 
 /// A line of names, then a row for each pair: the subject's columns first, those of cases, of simulations or of observations.
-pub(super) fn render(comparison: &Comparison) -> String {
+pub(super) fn table(comparison: &Comparison) -> Table {
     let names = |subject: &mut dyn Iterator<Item = &'static str>| -> Vec<String> {
         subject.chain(COLUMNS.iter().map(|(name, _)| *name)).map(str::to_owned).collect()
     };
@@ -50,7 +50,7 @@ pub(super) fn render(comparison: &Comparison) -> String {
             names(&mut PLACE_COLUMNS.iter().map(|(name, _)| *name))
         }
     };
-    csv(std::iter::once(names).chain(comparison.pairs.iter().map(row)))
+    std::iter::once(names).chain(comparison.pairs.iter().map(row)).collect()
 }
 
 fn row(pair: &Pair) -> Vec<String> {

@@ -3,7 +3,7 @@ use switchcost_analysis::injection::{Findings, FootprintFinding};
 use switchcost_injection::Injection;
 use switchcost_units::{CpuId, Nanos};
 
-use crate::for_programs::{Column, csv};
+use crate::for_programs::{self, Column, Table};
 
 fn columns<'a>() -> [Column<Row<'a>>; 13] {
     [
@@ -37,15 +37,14 @@ impl Row<'_> {
 }
 
 /// A row for each footprint, of each period where there are several, and one for moves.
-pub(super) fn render(record: &Injection, findings: &Findings) -> String {
+pub(super) fn table(record: &Injection, findings: &Findings) -> Table {
     let first = record.header.plan.period_ns;
     let mut rows: Vec<Row<'_>> = findings.footprints.iter().map(|found| Row::of(found, first)).collect();
     for period in findings.periods.iter().skip(1) {
         rows.extend(period.footprints.iter().map(|found| Row::of(found, period.period_ns)));
     }
     rows.extend(findings.moved.iter().map(|moved| Row { moved_to: Some(moved.cpu), ..Row::of(&moved.found, first) }));
-    let names = columns().map(|(name, _)| name.to_owned()).to_vec();
-    csv(std::iter::once(names).chain(rows.iter().map(|row| columns().map(|(_, of)| of(row)).to_vec())))
+    for_programs::table(&columns(), &rows)
 }
 
 fn of(cost: Option<&Estimate>, number: fn(&Estimate) -> f64) -> String {

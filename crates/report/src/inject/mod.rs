@@ -11,23 +11,37 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_analysis::injection::Findings;
 use switchcost_injection::Injection;
 
-use crate::for_programs::document;
+use crate::for_programs::{Document, Table};
+use crate::format::{InEveryFormat, written};
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
 /// The findings as text that ends in a newline.
 pub fn render(record: &Injection, findings: &Findings, format: Format, style: Style) -> String {
-    match format {
-        Format::Table => {
-            let mut page = Page::new(style);
-            add(&mut page, record, findings, style.is_detailed);
-            page.finish()
-        }
-        Format::Json => document(json::report(record, findings)),
-        Format::Csv => csv::render(record, findings),
+    written(&Injected { record, findings }, format, style)
+}
+
+struct Injected<'a> {
+    record: &'a Injection,
+    findings: &'a Findings,
+}
+
+impl InEveryFormat for Injected<'_> {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        add(page, self.record, self.findings, style.is_detailed);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(json::report(self.record, self.findings))
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![csv::table(self.record, self.findings)]
     }
 }
 

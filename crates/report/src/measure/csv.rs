@@ -1,7 +1,7 @@
 use switchcost_analysis::{CaseFinding, Estimate, Findings};
 
 use crate::case::CASE_COLUMNS;
-use crate::for_programs::{Column, csv};
+use crate::for_programs::{Column, Table};
 
 /// A name, and the estimate of it.
 type Quantity = (&'static str, fn(&CaseFinding) -> Option<&Estimate>);
@@ -53,9 +53,8 @@ const REST: [Column<CaseFinding>; 13] = [
 ];
 
 /// A line of names, then a row for each result. What is not known is empty.
-pub(super) fn render(findings: &Findings) -> String {
-    let rows = findings.results.iter().map(row);
-    csv(std::iter::once(names()).chain(rows))
+pub(super) fn table(findings: &Findings) -> Table {
+    std::iter::once(names()).chain(findings.results.iter().map(row)).collect()
 }
 
 fn names() -> Vec<String> {

@@ -20,32 +20,44 @@ mod screen;
 mod shared_cache;
 mod working_sets;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_analysis::{Findings, Point};
 use switchcost_record::MeasureRecord;
 
-use crate::for_programs::document;
+use crate::for_programs::{Document, Table};
+use crate::format::{InEveryFormat, written};
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
 /// The findings of a record as text that ends in a newline.
 pub fn render(record: &MeasureRecord, findings: &Findings, format: Format, style: Style) -> String {
-    match format {
-        Format::Table => table(record, findings, style),
-        Format::Json => document(json::report(record, findings)),
-        Format::Csv => csv::render(findings),
-    }
+    written(&Measured { record, findings }, format, style)
 }
 
-fn table(record: &MeasureRecord, findings: &Findings, style: Style) -> String {
-    let mut page = Page::new(style);
-    if style.is_detailed {
-        add(&mut page, record, findings, &[])
-    } else if ladder::is_one(record) {
-        ladder::add(&mut page, record, findings)
-    } else {
-        screen::add(&mut page, record, findings)
+struct Measured<'a> {
+    record: &'a MeasureRecord,
+    findings: &'a Findings,
+}
+
+impl InEveryFormat for Measured<'_> {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        if style.is_detailed {
+            add(page, self.record, self.findings, &[])
+        } else if ladder::is_one(self.record) {
+            ladder::add(page, self.record, self.findings)
+        } else {
+            screen::add(page, self.record, self.findings)
+        }
     }
-    page.finish()
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(json::report(self.record, self.findings))
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![csv::table(self.findings)]
+    }
 }
 
 /// The findings for a reader of figures. `points` are all times that were taken.

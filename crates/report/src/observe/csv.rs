@@ -1,6 +1,6 @@
 use switchcost_analysis::observation::{Findings, ProcessFinding, Range};
 
-use crate::for_programs::{Column, csv};
+use crate::for_programs::{self, Column, Table};
 
 const COLUMNS: [Column<ProcessFinding>; 23] = [
     ("name", |p| p.name.clone()),
@@ -29,10 +29,8 @@ const COLUMNS: [Column<ProcessFinding>; 23] = [
 ];
 
 /// A row for each process.
-pub(super) fn render(findings: &Findings) -> String {
-    let names = COLUMNS.map(|(name, _)| name.to_owned()).to_vec();
-    let rows = findings.processes.iter().map(|process| COLUMNS.map(|(_, of)| of(process)).to_vec());
-    csv(std::iter::once(names).chain(rows))
+pub(super) fn table(findings: &Findings) -> Table {
+    for_programs::table(&COLUMNS, &findings.processes)
 }
 
 fn perhaps(value: Option<f64>) -> String {

@@ -11,13 +11,16 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use strum::{Display, EnumIter, EnumString};
 use switchcost_analysis::observation::Findings;
 use switchcost_observation::Observation;
 
 pub(crate) use answer::name;
 
-use crate::for_programs::document;
+use crate::for_programs::{Document, Table};
+use crate::format::{InEveryFormat, written};
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
@@ -34,15 +37,27 @@ pub enum By {
 
 /// The findings of an observation as text that ends in a newline.
 pub fn render(observation: &Observation, findings: &Findings, by: By, format: Format, style: Style) -> String {
-    match format {
-        Format::Table => {
-            let mut page = Page::new(style);
-            let limits = if style.is_detailed { tables::ALL } else { tables::ONE_SCREEN };
-            add(&mut page, observation, findings, by, &limits);
-            page.finish()
-        }
-        Format::Json => document(json::report(observation, findings)),
-        Format::Csv => csv::render(findings),
+    written(&Observed { observation, findings, by }, format, style)
+}
+
+struct Observed<'a> {
+    observation: &'a Observation,
+    findings: &'a Findings,
+    by: By,
+}
+
+impl InEveryFormat for Observed<'_> {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        let limits = if style.is_detailed { tables::ALL } else { tables::ONE_SCREEN };
+        add(page, self.observation, self.findings, self.by, &limits);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(json::report(self.observation, self.findings))
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![csv::table(self.findings)]
     }
 }
 

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_reproduce::{Entry, Kind, Paper, table};
 
-use crate::for_programs::{Form, csv, document};
-use crate::format::{Format, Style};
+use crate::for_programs::{Document, Form, Table};
+use crate::format::{Format, InEveryFormat, Style, written};
 use crate::page::Page;
 
 /// What is to be judged.
@@ -31,19 +31,22 @@ struct PaperClaims {
 
 /// Writes the claims of these papers.
 pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
-    match format {
-        Format::Table => {
-            let mut page = Page::new(style);
-            papers.iter().for_each(|paper| add(&mut page, *paper));
-            page.finish()
-        }
-        Format::Json => {
-            let papers = papers.iter().map(|paper| PaperClaims { paper: *paper, claims: table(*paper) });
-            document(Claims { papers: papers.collect() })
-        }
-        Format::Csv => {
-            csv(std::iter::once(NAMES.map(str::to_owned).to_vec()).chain(papers.iter().flat_map(|p| rows(*p))))
-        }
+    written(&papers, format, style)
+}
+
+impl InEveryFormat for &[Paper] {
+    fn add_to(&self, page: &mut Page, _: Style) {
+        self.iter().for_each(|paper| add(page, *paper));
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        let papers = self.iter().map(|paper| PaperClaims { paper: *paper, claims: table(*paper) });
+        Document::of(Claims { papers: papers.collect() })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        let names = NAMES.map(str::to_owned).to_vec();
+        vec![std::iter::once(names).chain(self.iter().flat_map(|paper| rows(*paper))).collect()]
     }
 }
 

@@ -1,20 +1,20 @@
 use switchcost_reproduce::{Claim, Exhibit, Verdict};
 
 use super::Reproduction;
-use crate::for_programs::csv;
+use crate::for_programs::Table;
 
 const NAMES: [&str; 11] =
     ["paper", "exhibit", "title", "id", "kind", "statement", "quantity", "rule", "verdict", "found", "why"];
 
 /// A line of names, then a row for each claim.
-pub(super) fn render(reproductions: &[Reproduction<'_>]) -> String {
+pub(super) fn table(reproductions: &[Reproduction<'_>]) -> Table {
     let names = NAMES.map(str::to_owned).to_vec();
     let rows = reproductions.iter().flat_map(|reproduction| {
         let paper = reproduction.paper.to_string();
         let claims = reproduction.exhibits.iter().flat_map(|exhibit| exhibit.claims.iter().map(move |c| (exhibit, c)));
         claims.map(move |(exhibit, claim)| row(&paper, exhibit, claim))
     });
-    csv(std::iter::once(names).chain(rows))
+    std::iter::once(names).chain(rows).collect()
 }
 
 fn row(paper: &str, exhibit: &Exhibit, claim: &Claim) -> Vec<String> {

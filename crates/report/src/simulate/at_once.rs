@@ -6,7 +6,8 @@ use switchcost_simulation_result::LastLevelCounts;
 
 use super::amount::{count, share};
 use crate::entry::{Entry, Side};
-use crate::for_programs::{self, Column, Form, document};
+use crate::for_programs::{self, Column, Document, Form, Table};
+use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
@@ -21,7 +22,7 @@ pub struct AtOnce {
 }
 
 /// A last level shared in turn, and at once.
-#[derive(JsonSchema, Serialize)]
+#[derive(Clone, Copy, JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
     /// The trace.
     source: &'a str,
@@ -41,14 +42,20 @@ impl Form for Report<'_> {
 /// What last levels miss, as text that ends in a newline; `turns` are the instructions of a turn in both.
 pub fn render_at_once(source: &str, turns: [u64; 2], pairs: &[AtOnce], format: Format, style: Style) -> String {
     let [in_turn_instructions, at_once_instructions] = turns;
-    match format {
-        Format::Table => table(source, turns, pairs, style),
-        Format::Json => document(Report { source, in_turn_instructions, at_once_instructions, designs: pairs }),
-        Format::Csv => {
-            let names = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
-            let rows = pairs.iter().map(|pair| COLUMNS.iter().map(|(_, of)| of(pair)).collect());
-            for_programs::csv(std::iter::once(names).chain(rows))
-        }
+    written(&Report { source, in_turn_instructions, at_once_instructions, designs: pairs }, format, style)
+}
+
+impl InEveryFormat for Report<'_> {
+    fn add_to(&self, page: &mut Page, _: Style) {
+        add(page, self);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(*self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![for_programs::table(&COLUMNS, self.designs)]
     }
 }
 
@@ -84,16 +91,16 @@ fn answer(pair: &AtOnce) -> String {
     )
 }
 
-fn table(source: &str, [in_turn, at_once]: [u64; 2], pairs: &[AtOnce], style: Style) -> String {
-    let mut page = Page::new(style);
-    page.paragraph(&pairs.first().map_or_else(|| "No design was simulated.".to_owned(), answer));
+fn add(page: &mut Page, report: &Report<'_>) {
+    page.paragraph(&report.designs.first().map_or_else(|| "No design was simulated.".to_owned(), answer));
     page.heading(
         "A shared last level",
         &format!(
-            "{source}: misses of the last level, behind first levels of each process's own; in turns of {} instructions, and of \
+            "{}: misses of the last level, behind first levels of each process's own; in turns of {} instructions, and of \
              {}, which stand for all processes at once",
-            count(in_turn),
-            count(at_once)
+            report.source,
+            count(report.in_turn_instructions),
+            count(report.at_once_instructions)
         ),
     );
     let mut grid = Grid::new(2);
@@ -102,7 +109,7 @@ fn table(source: &str, [in_turn, at_once]: [u64; 2], pairs: &[AtOnce], style: St
     for name in ["lookups", "alone", "in turn", "more", "at once", "more"] {
         grid.column(name, Side::Right);
     }
-    for pair in pairs {
+    for pair in report.designs {
         let (one, other) = (&pair.in_turn, &pair.at_once);
         let cells: [Entry; 8] = [
             one.design.as_str().into(),
@@ -118,5 +125,4 @@ fn table(source: &str, [in_turn, at_once]: [u64; 2], pairs: &[AtOnce], style: St
     }
     page.grid(&grid);
     page.method(&["reordering"]);
-    page.finish()
 }

@@ -1,7 +1,7 @@
 use switchcost_analysis::simulation::{Cost, DesignFinding, Findings, GroupFinding, Point, Spread};
 use switchcost_simulation_result::Simulation;
 
-use crate::for_programs::csv;
+use crate::for_programs::Table;
 
 /// What a row is about.
 struct Row<'a> {
@@ -71,10 +71,10 @@ const COLUMNS: [Column; 50] = [
 ];
 
 /// A line of names; then for each design and each group of segments a row of totals, and a row for each interval.
-pub(super) fn render(head: &Simulation, findings: &Findings) -> String {
+pub(super) fn table(head: &Simulation, findings: &Findings) -> Table {
     let names = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let rows = findings.designs.iter().flat_map(|design| rows_of(head, design));
-    csv(std::iter::once(names).chain(rows))
+    std::iter::once(names).chain(rows).collect()
 }
 
 fn rows_of<'a>(head: &'a Simulation, design: &'a DesignFinding) -> impl Iterator<Item = Vec<String>> + 'a {

@@ -20,10 +20,13 @@ mod screen;
 mod trace;
 pub(crate) mod trials;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_simulation_result::Simulation;
 
-use crate::for_programs::document;
+use crate::for_programs::{Document, Table};
+use crate::format::{InEveryFormat, written};
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
@@ -36,21 +39,30 @@ const DETAILED: usize = 6;
 
 /// The findings of a record as text that ends in a newline.
 pub fn render(head: &Simulation, findings: &Findings, format: Format, style: Style) -> String {
-    match format {
-        Format::Table => table(head, findings, style),
-        Format::Json => document(json::report(head, findings)),
-        Format::Csv => csv::render(head, findings),
-    }
+    written(&Simulated { head, findings }, format, style)
 }
 
-fn table(head: &Simulation, findings: &Findings, style: Style) -> String {
-    let mut page = Page::new(style);
-    if style.is_detailed {
-        add(&mut page, head, findings)
-    } else {
-        screen::add(&mut page, head, findings)
+struct Simulated<'a> {
+    head: &'a Simulation,
+    findings: &'a Findings,
+}
+
+impl InEveryFormat for Simulated<'_> {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        if style.is_detailed {
+            add(page, self.head, self.findings)
+        } else {
+            screen::add(page, self.head, self.findings)
+        }
     }
-    page.finish()
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(json::report(self.head, self.findings))
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![csv::table(self.head, self.findings)]
+    }
 }
 
 /// The findings for a reader of figures.

@@ -6,14 +6,15 @@ use switchcost_analysis::simulation::OrderFinding;
 
 use super::amount::{as_time, beside_time, count, ends, known, rounded, share, with_bound};
 use crate::entry::{Entry, Side};
-use crate::for_programs::{self, Column, Form, document};
+use crate::for_programs::{self, Column, Document, Form, Table};
+use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
 use crate::{Format, Style};
 
 /// Several orders of the same references.
-#[derive(JsonSchema, Serialize)]
+#[derive(Clone, Copy, JsonSchema, Serialize)]
 pub(crate) struct Orders<'a> {
     /// The trace.
     source: &'a str,
@@ -28,15 +29,21 @@ impl Form for Orders<'_> {
 
 /// What [`switchcost_analysis::simulation::over_orders`] found in simulations of one source, as text that ends in a newline.
 pub fn render_orders(source: &str, orders: &[OrderFinding], format: Format, style: Style) -> String {
-    match format {
-        Format::Table => {
-            let mut page = Page::new(style);
-            page.paragraph(&answer(orders));
-            add(&mut page, source, orders);
-            page.finish()
-        }
-        Format::Json => document(Orders { source, orders }),
-        Format::Csv => csv(orders),
+    written(&Orders { source, orders }, format, style)
+}
+
+impl InEveryFormat for Orders<'_> {
+    fn add_to(&self, page: &mut Page, _: Style) {
+        page.paragraph(&answer(self.orders));
+        add(page, self.source, self.orders);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(*self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![for_programs::table(&COLUMNS, self.orders)]
     }
 }
 
@@ -135,12 +142,6 @@ const COLUMNS: [Column<OrderFinding>; 15] = [
 
 fn perhaps(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
-}
-
-fn csv(orders: &[OrderFinding]) -> String {
-    let names = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let rows = orders.iter().map(|order| COLUMNS.iter().map(|(_, of)| of(order)).collect());
-    for_programs::csv(std::iter::once(names).chain(rows))
 }
 
 /// What a pointer on a point of the curves shows.

@@ -7,7 +7,8 @@ use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
 use super::answer::of_a_part;
 use super::{csv, json};
 use crate::entry::{Entry, Side};
-use crate::for_programs::{Document, Form, document};
+use crate::for_programs::{Document, Form, Table};
+use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
@@ -34,18 +35,30 @@ pub fn render_trials(
     format: Format,
     style: Style,
 ) -> String {
-    match format {
-        Format::Table => table(trials, designs, style),
-        Format::Json => document(Trials {
-            designs,
-            trials: trials.iter().map(|(head, findings)| Document::of(json::report(head, findings))).collect(),
-        }),
-        Format::Csv => trials.iter().map(|(head, findings)| csv::render(head, findings)).collect::<Vec<_>>().join("\n"),
+    written(&Several { trials, designs }, format, style)
+}
+
+struct Several<'a> {
+    trials: &'a [(&'a Simulation, &'a Findings)],
+    designs: &'a [TrialFinding],
+}
+
+impl InEveryFormat for Several<'_> {
+    fn add_to(&self, page: &mut Page, _: Style) {
+        add(page, self.trials, self.designs);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        let trials = self.trials.iter().map(|(head, findings)| Document::of(json::report(head, findings)));
+        Document::of(Trials { designs: self.designs, trials: trials.collect() })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        self.trials.iter().map(|(head, findings)| csv::table(head, findings)).collect()
     }
 }
 
-fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: Style) -> String {
-    let mut page = Page::new(style);
+fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFinding]) {
     for (number, (head, _)) in trials.iter().enumerate() {
         if let Some(text) = of_a_part(&head.trace) {
             page.paragraph(&format!("Trial {}: {text}", number + 1));
@@ -73,7 +86,6 @@ fn table(trials: &[(&Simulation, &Findings)], designs: &[TrialFinding], style: S
     for (number, (head, _)) in trials.iter().enumerate() {
         page.prose(&format!("trial {}: {}", number + 1, head.trace.source));
     }
-    page.finish()
 }
 
 fn sentence(design: &TrialFinding) -> String {
