@@ -151,7 +151,7 @@ pub struct CaseFinding {
     /// Total minus direct, estimated on the difference within each repetition.
     pub indirect_ns: Option<Estimate>,
     /// Of the indirect cost, what the switch itself takes longer: its own lines, the kernel's above all, were evicted by the
-    /// walks. `None` in records of version 1, where hand-offs and walks were not timed apart.
+    /// walks.
     pub indirect_kernel_ns: Option<Estimate>,
     /// Of the indirect cost, what the walk takes longer: the reload of the task's own lines.
     pub indirect_reload_ns: Option<Estimate>,
@@ -160,7 +160,7 @@ pub struct CaseFinding {
     pub reload: Option<Reload>,
     /// The direct cost in core cycles; `None` where those of a multiplication are not known of this core.
     pub direct_cycles: Option<Estimate>,
-    /// What a neighbour on the same core does to it; `None` in records of version 1.
+    /// What a neighbour on the same core does to it; `None` of the made-up switch, and where there is no number.
     pub shared: Option<Shared>,
     /// Cost of one hand-off beyond its system calls: the direct cost times the switches that a hand-off takes.
     pub handoff_ns: Option<Estimate>,
@@ -169,7 +169,7 @@ pub struct CaseFinding {
     /// The baseline: one task handing the token to itself once.
     pub baseline_ns: Option<Estimate>,
     /// A walk of the working set without a switch: what the walks of the switching arm are compared with. `None` without a working
-    /// set, for the reload, and in records of version 1.
+    /// set, and for the reload.
     pub walk_ns: Option<Estimate>,
     /// Counted switches a hand-off in the switching arm, kernel or user level.
     pub switches_per_handoff: Option<f64>,
@@ -183,7 +183,7 @@ pub struct CaseFinding {
     pub counters: Vec<CounterFinding>,
     /// The most that reloading everything lost could cost, in nanoseconds a switch, from latencies measured here.
     pub reload_bound_ns: Option<f64>,
-    /// Its cycles; `None` in records of version 1.
+    /// Its cycles; `None` where there is no number.
     pub cycles: Option<CycleFinding>,
     /// Published range for such a switch, in nanoseconds, and where it is from.
     pub sanity_band_ns: Option<(f64, f64, &'static str)>,
@@ -356,7 +356,7 @@ pub struct Findings {
     pub shared_cache: Vec<SharedCache>,
     /// Load latency by size in nanoseconds, measured in this run.
     pub latencies_ns: Vec<(u64, f64)>,
-    /// The core's clock; `None` in records of version 1.
+    /// The core's clock; `None` where there are no cycles.
     pub core: Option<CoreFinding>,
     /// What to know about the run as a whole: cut off, interrupted, clock drifted.
     pub flags: Vec<Flag>,
