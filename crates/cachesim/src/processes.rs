@@ -1,9 +1,9 @@
-//! Who runs, and why: what the marks of a trace say, the same for every design.
+//! Who runs, and why: what the marks of a trace say, and what is kept of each process, the same for every design.
 
 use std::collections::HashMap;
 
 use switchcost_simulation_result::ProcessFacts;
-use switchcost_trace::{Cause, ProcessId, TaskId};
+use switchcost_trace::{Cause, Mark, ProcessId, ProcessTable, TaskId};
 
 use crate::causes::{Causes, Why};
 use crate::mappings::Mappings;
@@ -14,7 +14,6 @@ struct Process {
     facts: ProcessFacts,
     /// Index of its name.
     program: u32,
-    tasks: u32,
     mappings: Mappings,
 }
 
@@ -26,7 +25,7 @@ pub(crate) struct Segment {
     pub(crate) cause: u32,
 }
 
-/// What the address spaces make of a mark.
+/// What the processes make of a mark, by their numbers here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     /// Parent and child: a new address space with its parent's memory.
@@ -39,21 +38,20 @@ pub(crate) struct Change {
 
 /// The state of the trace.
 #[derive(Debug, Default)]
-pub(crate) struct ProcessTable {
+pub(crate) struct Processes {
+    table: ProcessTable,
     processes: Vec<Process>,
     numbers: HashMap<ProcessId, u32>,
     programs: Vec<String>,
     program_numbers: HashMap<String, u32>,
-    tasks: HashMap<TaskId, u32>,
     left_because: HashMap<TaskId, u32>,
     pub(crate) causes: Causes,
-    pub(crate) task: TaskId,
     running: Option<u32>,
     segment: Option<Segment>,
     segments: u32,
 }
 
-impl ProcessTable {
+impl Processes {
     /// The running process; process 0 before the first switch.
     pub(crate) fn running(&mut self) -> u32 {
         match self.running {
@@ -64,6 +62,11 @@ impl ProcessTable {
                 running
             }
         }
+    }
+
+    /// The task that runs.
+    pub(crate) fn task(&self) -> TaskId {
+        self.table.running
     }
 
     /// Whether any task has run.
@@ -91,7 +94,7 @@ impl ProcessTable {
         let name = String::from_utf8_lossy(name).into_owned();
         let program = self.program_number(&name);
         let facts = ProcessFacts { process: process.0, name, instructions: 0, segments: 0 };
-        self.processes.push(Process { facts, program, tasks: 0, mappings: Mappings::default() });
+        self.processes.push(Process { facts, program, mappings: Mappings::default() });
         self.numbers.insert(process, number);
         number
     }
@@ -106,65 +109,41 @@ impl ProcessTable {
         number
     }
 
-    pub(crate) fn birth(&mut self, task: TaskId, process: ProcessId, parent: TaskId, name: &[u8]) -> Change {
-        let is_new = !self.numbers.contains_key(&process);
-        let number = self.number_of(process, name);
-        let parent = self.tasks.get(&parent).copied().filter(|_| is_new);
-        if let Some(parent) = parent {
-            self.processes[number as usize].mappings = self.mappings(parent).clone();
+    /// A task begins, gets another address space, or ends.
+    pub(crate) fn follow(&mut self, mark: &Mark) -> Change {
+        if let Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } = mark {
+            self.number_of(*process, name);
         }
-        Change { fork: parent.map(|parent| (parent, number)), ..self.move_task(task, Some(number)) }
-    }
-
-    pub(crate) fn exec(&mut self, task: TaskId, process: ProcessId, name: &[u8]) -> Change {
-        let number = self.number_of(process, name);
-        self.move_task(task, Some(number))
-    }
-
-    pub(crate) fn exit(&mut self, task: TaskId) -> Change {
-        self.move_task(task, None)
-    }
-
-    /// A task gets another address space, or ends.
-    fn move_task(&mut self, task: TaskId, to: Option<u32>) -> Change {
-        let from = match to {
-            Some(to) => self.tasks.insert(task, to),
-            None => self.tasks.remove(&task),
-        };
-        if let Some(to) = to {
-            self.processes[to as usize].tasks += 1;
+        let changed = self.table.follow(mark);
+        let fork = changed.fork.map(|(parent, child)| (self.numbers[&parent], self.numbers[&child]));
+        if let Some((parent, child)) = fork {
+            self.processes[child as usize].mappings = self.mappings(parent).clone();
         }
-        let mut change = Change::default();
-        if let Some(from) = from {
-            let tasks = &mut self.processes[from as usize].tasks;
-            *tasks -= 1;
-            change.ended = (*tasks == 0).then_some(from);
-        }
-        if let Some(ended) = change.ended {
+        let ended = changed.ended.map(|process| self.numbers[&process]);
+        if let Some(ended) = ended {
             self.processes[ended as usize].mappings = Mappings::default();
         }
-        if let Some(to) = to
-            && task == self.task
-        {
-            change.is_other = self.running != Some(to);
-            self.running = Some(to);
-        }
-        change
+        let is_of_running = match mark {
+            Mark::Birth { task, .. } | Mark::Exec { task, .. } => *task == self.table.running,
+            _ => false,
+        };
+        Change { fork, ended, is_other: is_of_running && self.take_running() }
     }
 
     /// Another task runs. Gives the number of the cause, and whether the running process changes.
-    pub(crate) fn switch(&mut self, to: TaskId, is_voluntary: bool, cause: Cause) -> (u32, bool) {
+    pub(crate) fn switch(&mut self, mark: &Mark, is_voluntary: bool, cause: Cause) -> (u32, bool) {
         let end = self.causes.number(Why::Left { is_voluntary, cause });
-        self.left_because.insert(self.task, end);
-        let process = match self.tasks.get(&to) {
-            Some(&process) => process,
-            None => self.number_of(ProcessId(0), b""),
-        };
-        let is_other = self.running != Some(process);
-        self.running = Some(process);
-        self.task = to;
+        self.left_because.insert(self.table.running, end);
+        self.table.follow(mark);
+        let is_other = self.take_running();
         self.begin_segment();
         (end, is_other)
+    }
+
+    /// The process that runs now, and whether it is another one.
+    fn take_running(&mut self) -> bool {
+        let process = self.number_of(self.table.running_process(), b"");
+        self.running.replace(process) != Some(process)
     }
 
     /// The segment that runs; before the first switch, one without a beginning.
@@ -182,7 +161,7 @@ impl ProcessTable {
     }
 
     fn begin_segment(&mut self) {
-        let cause = match self.left_because.get(&self.task) {
+        let cause = match self.left_because.get(&self.table.running) {
             Some(&cause) => cause,
             None => self.causes.number(Why::Birth),
         };

@@ -1,4 +1,8 @@
-//! Tasks and address spaces behind the slots.
+//! Tasks and address spaces behind the slots: who gets which number.
+//!
+//! A trace is followed by `switchcost_trace::ProcessTable`; here its numbers are given, out of words that any program may have sent, before
+//! there is a mark to follow. Slots are used again, tasks are expected before they are made, and shapes are inherited: none of that is in a
+//! trace.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +43,7 @@ struct Expected {
 
 /// All tasks, by slot, and their address spaces.
 #[derive(Debug)]
-pub(super) struct ProcessTable {
+pub(super) struct Slots {
     tasks: Vec<Option<Task>>,
     spaces: Vec<Space>,
     running: Option<usize>,
@@ -60,9 +64,9 @@ pub(super) struct Born {
     pub(super) name: Vec<u8>,
 }
 
-impl ProcessTable {
-    pub(super) fn new(names: Vec<Vec<u8>>) -> ProcessTable {
-        ProcessTable {
+impl Slots {
+    pub(super) fn new(names: Vec<Vec<u8>>) -> Slots {
+        Slots {
             tasks: vec![None; SLOTS],
             // The first is for what runs before the first switch.
             spaces: vec![Space { users: 1, ..Space::default() }],
