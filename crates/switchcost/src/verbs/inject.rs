@@ -8,10 +8,11 @@ mod work;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use switchcost_facts::{Root, cpus_by_quiet};
 use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
 use switchcost_host::core_clock;
-use switchcost_host::facts::{Root, cpus_by_quiet, manifest};
+use switchcost_host::machine::manifest;
 use switchcost_host::temporary::TemporaryFolder;
 use switchcost_host::twin_group::twin_groups;
 use switchcost_inject::{Fault, Instruments, ServantExecutor, Subject, Undisturbed, undisturbed};

@@ -4,9 +4,10 @@ use std::io;
 
 use indicatif::ProgressBar;
 use switchcost_analysis::injection::{half_width_ns, headline};
+use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
-use switchcost_host::facts::{Root, manifest};
 use switchcost_host::live::{Placed, allowed_cpus};
+use switchcost_host::machine::manifest;
 use switchcost_inject::service::{Followed, Found, ServantFollower, ServiceFault, ServiceOrder, Work, find, follow};
 use switchcost_inject::{Instruments, Progress, Stop};
 use switchcost_injection::{End, Group, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun};
