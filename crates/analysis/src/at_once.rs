@@ -169,11 +169,11 @@ mod tests {
     use switchcost_units::{Bytes, CpuId};
 
     use super::*;
-    use crate::testing::{FakeCase, fake_record_of_cycles, host};
+    use crate::testing::{FakeCase, fake_record, host};
     use crate::{Findings, analyse};
 
     fn in_turn(size: Bytes, reload_ns: f64) -> FakeCase {
-        let mut case = FakeCase::pipe().with_set(size);
+        let mut case = FakeCase::pipe().with_set(size).noise(0.0);
         case.reload_ns = reload_ns;
         case
     }
@@ -193,7 +193,7 @@ mod tests {
     const SIZE: Bytes = Bytes::kib(64);
 
     fn found(cases: Vec<FakeCase>) -> Findings {
-        analyse(&fake_record_of_cycles(cases, 8))
+        analyse(&fake_record(cases, 8))
     }
 
     fn of_size(found: &Findings, size: Bytes) -> &SharedCache {

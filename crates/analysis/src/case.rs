@@ -1,6 +1,6 @@
 //! Everything about one case, put together.
 
-use switchcost_record::{Arm, HostManifest, Mechanism, Plan, Refusal, SelfTest};
+use switchcost_record::{HostManifest, Mechanism, Plan, Refusal, SelfTest};
 
 use crate::bands::sanity_band_ns;
 use crate::bounds::reload_bound_ns;
@@ -70,13 +70,13 @@ struct Measured {
 }
 
 impl Measured {
-    /// Of cycles on a core of our own where there are enough, else of all; of batches where a record has no cycles.
+    /// Of cycles on a core of our own where there are enough, else of all.
     fn of(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
-            return Measured { quantities: Quantities::of(judged), shared: None, cycles: None };
+            return Measured { quantities: Quantities::default(), shared: None, cycles: None };
         };
         let (case, windows) = (judged.case, &judged.windows);
-        let switches = judged.switches_per_handoff(Arm::SwitchDirect).unwrap_or(1.0);
+        let switches = judged.switches_per_handoff().unwrap_or(1.0);
         let of = |choice| paired::quantities(case, windows, speed, switches, choice);
         let unshared_share = paired::unshared_share(windows, speed).unwrap_or(0.0);
         let unshared = of(Choice::Unshared);
@@ -115,7 +115,7 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         round_trip_ns: None,
         baseline_ns: None,
         walk_ns: None,
-        switches_per_handoff: judged.switches_per_handoff(Arm::SwitchDirect),
+        switches_per_handoff: judged.switches_per_handoff(),
         involuntary_share: judged.involuntary_share(),
         repetitions_ns: Vec::new(),
         tail_ns: tail(judged),

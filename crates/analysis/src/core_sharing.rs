@@ -82,7 +82,7 @@ mod tests {
     fn earlier_runs_show_a_core_that_is_shared_throughout() {
         let earlier = sharing(&record(0.6));
         let mut throughout = record(1.0);
-        let clock = throughout.header.core_clock.as_mut().expect("a core clock");
+        let clock = &mut throughout.header.core_clock;
         clock.unshared_per_mille = Some(earlier.least_per_mille);
         clock.shared_costs = earlier.shared_costs;
         let found = analyse(&throughout).results.remove(0);
@@ -95,7 +95,7 @@ mod tests {
     fn few_earlier_costs_show_nothing() {
         let earlier = sharing(&record(0.6));
         let mut throughout = record(1.0);
-        let clock = throughout.header.core_clock.as_mut().expect("a core clock");
+        let clock = &mut throughout.header.core_clock;
         clock.unshared_per_mille = Some(earlier.least_per_mille);
         clock.shared_costs = earlier.shared_costs[..3].to_vec();
         let direct = analyse(&throughout).results.remove(0).direct_ns.expect("an estimate");

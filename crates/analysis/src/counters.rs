@@ -69,13 +69,12 @@ fn is_admitted(self_tests: &[SelfTest], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{FakeCase, fake_record};
+    use crate::testing::FakeCase;
     use switchcost_units::{Bytes, TickRate};
 
     fn counted(arm: Arm, events: u64) -> Sample {
-        let record = fake_record(vec![FakeCase::pipe()], 1);
         let counters = Some(BTreeMap::from([("cycles".to_owned(), events), ("instructions:u".to_owned(), 7)]));
-        Sample { arm, counters, handoffs: 100, ..record.samples[0].clone() }
+        Sample { counters, ..FakeCase::pipe().sample(arm) }
     }
 
     fn found(case: FakeCase, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
@@ -83,7 +82,7 @@ mod tests {
             [(Arm::BaselineDirect, 100), (Arm::SwitchDirect, 200), (Arm::BaselineTotal, 300), (Arm::SwitchTotal, 700)]
                 .map(|(arm, events)| counted(arm, events));
         let case = case.case();
-        let judged = Judged::new(&case, TickRate::NANOSECONDS, &samples.iter().collect::<Vec<_>>(), None);
+        let judged = Judged::new(&case, TickRate::NANOSECONDS, samples.iter().collect(), Vec::new());
         counters(&judged, self_tests)
     }
 

@@ -136,7 +136,7 @@ pub struct Flag {
 /// Samples left out of the estimates, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Excluded {
-    /// Windows of cycles (in version 1: batches) left out of the estimates.
+    /// Windows of cycles left out of the estimates.
     #[serde(rename = "excluded_samples")]
     pub total: usize,
     /// Of how many.
@@ -178,20 +178,18 @@ pub struct CaseFinding {
     pub total_ns: Option<Estimate>,
     /// Total less direct, estimated on the difference within each repetition.
     pub indirect_ns: Option<Estimate>,
-    /// Of `indirect_ns`, by how much the hand-off itself is slower: the walks evicted the kernel's lines. `None` in records of version 1,
-    /// where hand-offs and walks were not timed apart.
+    /// Of `indirect_ns`, by how much the hand-off itself is slower: the walks evicted the kernel's lines.
     pub indirect_kernel_ns: Option<Estimate>,
-    /// Of `indirect_ns`, by how much the walk is slower: the reload of the task's own lines. `None` in records of version 1.
+    /// Of `indirect_ns`, by how much the walk is slower: the reload of the task's own lines.
     pub indirect_reload_ns: Option<Estimate>,
-    /// `direct_ns` in [core cycles](../method/core-clock.md); `None` if the cycles of a multiplication are not known for this core, and in
-    /// records of version 1.
+    /// `direct_ns` in [core cycles](../method/core-clock.md); `None` if the cycles of a multiplication are not known for this core.
     pub direct_cycles: Option<Estimate>,
     /// Where the case is about the [reload](../method/reload.md). `total_ns` is then the cost of having been away once, `handoff_ns` the
     /// switch, `indirect_reload_ns` the sum of the walks.
     pub reload: Option<Reload>,
-    /// A neighbour on the same core; `None` in records of version 1.
+    /// A neighbour on the same core; `None` of the made-up switch, and where there is no number.
     pub shared: Option<Shared>,
-    /// Of the [cycles](../method/cycles.md) behind the deciding cost; `None` in records of version 1.
+    /// Of the [cycles](../method/cycles.md) behind the deciding cost; `None` where there is no number.
     pub cycles: Option<CycleFinding>,
     /// The hand-off latency beyond the baseline: the direct cost times the switches that a hand-off takes.
     pub handoff_ns: Option<Estimate>,
@@ -200,7 +198,7 @@ pub struct CaseFinding {
     /// A task handing the token to itself once, nothing touched.
     pub baseline_ns: Option<Estimate>,
     /// A walk of the working set without a switch (of a `concurrent` case: alone), which the walks of the switching arm are compared with;
-    /// `None` without a working set, for the reload, and in records of version 1.
+    /// `None` without a working set, and for the reload.
     pub walk_ns: Option<Estimate>,
     /// Counted in the switching arm with nothing touched: by the kernel, or by a user-level mechanism.
     pub switches_per_handoff: Option<f64>,
@@ -421,7 +419,7 @@ pub struct Findings {
     pub shared_cache: Vec<SharedCache>,
     /// Load latency by size, measured in this run.
     pub latencies_ns: Vec<LoadLatency>,
-    /// The core's clock; `None` in records of version 1.
+    /// The core's clock; `None` where nothing was sampled.
     pub core: Option<CoreFinding>,
     /// Notes on the run as a whole: cut off, interrupted, clock drifted.
     pub flags: Vec<Flag>,

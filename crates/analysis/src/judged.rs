@@ -1,16 +1,13 @@
-//! The samples of one case, distinguished: clean, left out, and taken for another purpose.
+//! The windows of one case, distinguished: clean or left out; and its batches for another purpose.
 
-use switchcost_record::{Arm, Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample};
+use switchcost_record::{Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample};
 use switchcost_units::TickRate;
 
-use crate::cleanliness::{Context, FREQUENCY, kernel_switches, reasons_of_window, time_of_others};
+use crate::cleanliness::{reasons_of_window, time_of_others};
 use crate::findings::Excluded;
 
 /// Of more disturbed samples than this, those that look clean are not to be trusted either.
 const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
-
-/// With more samples left out than this, those of another speed among them, too few are left to go by.
-const OTHER_SPEED_LIMIT: f64 = 2.0 / 3.0;
 
 /// Of more foreign time than this neither: interrupts and the like take a hundredth, an equal competitor a half.
 const FOREIGN_LIMIT: f64 = 0.1;
@@ -57,61 +54,45 @@ impl Remedies {
     }
 }
 
-/// One case's samples with what became of them.
+/// One case's windows with what became of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged<'a> {
     pub(crate) case: &'a Case,
     pub(crate) rate: TickRate,
-    /// Candidates for estimates, clean or not.
-    pub(crate) plain: Vec<&'a Sample>,
-    /// Those of them that were not disturbed.
-    pub(crate) clean: Vec<&'a Sample>,
-    /// Samples with counters or single hand-offs.
+    /// Batches with counters or single hand-offs.
     pub(crate) instrumented: Vec<&'a Sample>,
     /// Windows of cycles that were not disturbed.
     pub(crate) windows: Vec<&'a Cycles>,
     /// All windows of cycles.
     all_windows: Vec<&'a Cycles>,
     pub(crate) excluded: Excluded,
-    /// Of the excluded, those with no fault but that the core ran at another speed.
-    of_other_speed: usize,
     quota: Option<&'a CpuQuota>,
     pub(crate) remedies: Remedies,
 }
 
 impl<'a> Judged<'a> {
-    pub(crate) fn new(case: &'a Case, rate: TickRate, samples: &[&'a Sample], cpu_probe: Option<f64>) -> Self {
-        let (plain, instrumented): (Vec<_>, Vec<_>) = samples.iter().copied().partition(|sample| sample.is_plain());
-        let context = Context::new(case, &plain, cpu_probe);
-        let mut of_other_speed = 0;
-        let mut excluded = Excluded { of: plain.len(), ..Excluded::default() };
-        let mut clean = Vec::with_capacity(plain.len());
-        for sample in &plain {
-            let reasons = context.reasons(sample);
+    /// Windows are judged as a whole; what is shorter is judged by the probes of each cycle.
+    pub(crate) fn new(
+        case: &'a Case,
+        rate: TickRate,
+        instrumented: Vec<&'a Sample>,
+        all_windows: Vec<&'a Cycles>,
+    ) -> Self {
+        let mut excluded = Excluded { of: all_windows.len(), ..Excluded::default() };
+        let mut windows = Vec::with_capacity(all_windows.len());
+        for window in &all_windows {
+            let reasons = reasons_of_window(window, case);
             if reasons.is_empty() {
-                clean.push(*sample);
-                continue;
+                windows.push(*window);
+            } else {
+                excluded.total += 1;
             }
-            excluded.total += 1;
-            of_other_speed += usize::from(reasons == [FREQUENCY]);
             for reason in reasons {
                 *excluded.by_reason.entry(reason).or_default() += 1;
             }
         }
-        let (windows, all_windows) = (Vec::new(), Vec::new());
-        Judged {
-            case,
-            rate,
-            plain,
-            clean,
-            instrumented,
-            windows,
-            all_windows,
-            excluded,
-            of_other_speed,
-            quota: None,
-            remedies: Remedies::default(),
-        }
+        let remedies = Remedies::default();
+        Judged { case, rate, instrumented, windows, all_windows, excluded, quota: None, remedies }
     }
 
     /// With what the command line left open.
@@ -131,30 +112,12 @@ impl<'a> Judged<'a> {
         self.quota.filter(|_| !self.case.policy.is_real_time())
     }
 
-    /// The same with windows of cycles, judged as a whole; what is shorter is judged by the probes of each cycle.
-    pub(crate) fn with_cycles(mut self, windows: &[&'a Cycles]) -> Self {
-        for window in windows {
-            let reasons = reasons_of_window(window, self.case);
-            self.excluded.of += 1;
-            if reasons.is_empty() {
-                self.windows.push(window);
-            } else {
-                self.excluded.total += 1;
-            }
-            for reason in reasons {
-                *self.excluded.by_reason.entry(reason).or_default() += 1;
-            }
-        }
-        self.all_windows = windows.to_vec();
-        self
-    }
-
     /// Whether there is nothing to estimate from.
     pub(crate) fn is_empty(&self) -> bool {
-        self.plain.is_empty() && self.all_windows.is_empty()
+        self.all_windows.is_empty()
     }
 
-    /// Share of the plain samples that were left out.
+    /// Share of the windows that were left out.
     pub(crate) fn excluded_share(&self) -> f64 {
         self.excluded.total as f64 / (self.excluded.of as f64).max(1.0)
     }
@@ -166,7 +129,7 @@ impl<'a> Judged<'a> {
     ///
     /// Of cycles, what other machines took is distinguished: it lengthens some, and the trimmed mean leaves those out.
     pub(crate) fn foreign_share(&self) -> f64 {
-        let of_samples = self.plain.iter().chain(&self.instrumented).map(|sample| &sample.evidence);
+        let of_samples = self.instrumented.iter().map(|sample| &sample.evidence);
         let of_windows = || self.all_windows.iter().map(|window| &window.evidence);
         let evidence: Vec<_> = of_samples.chain(of_windows()).collect();
         let foreign: f64 = evidence.iter().filter_map(|seen| time_of_others(self.case, seen)).map(|n| n.0 as f64).sum();
@@ -191,31 +154,13 @@ impl<'a> Judged<'a> {
     }
 
     /// Whether so much was disturbed that what looks clean is not to be trusted either.
-    ///
-    /// A core that runs at two speeds, for a neighbour on its other hardware thread, gives two kinds of samples; those
-    /// of its usual speed are as good as ever, as long as there are some.
     pub(crate) fn is_too_disturbed(&self) -> bool {
-        let share = |count: usize| count as f64 / (self.excluded.of as f64).max(1.0);
-        share(self.excluded.total - self.of_other_speed) > LEFT_OUT_LIMIT
-            || share(self.excluded.total) > OTHER_SPEED_LIMIT
-            || self.has_competitor() && !self.is_measured_beside_others()
+        self.excluded_share() > LEFT_OUT_LIMIT || self.has_competitor() && !self.is_measured_beside_others()
     }
 
-    /// Samples of some arms that counts are taken from: the clean ones, or all where there is none.
-    fn counted(&self, is_wanted: impl Fn(Arm) -> bool) -> impl Iterator<Item = &'a Sample> {
-        let of_arms = |samples: &[&'a Sample]| -> Vec<&'a Sample> {
-            samples.iter().copied().filter(|sample| is_wanted(sample.arm)).collect()
-        };
-        let clean = of_arms(&self.clean);
-        if clean.is_empty() { of_arms(&self.plain).into_iter() } else { clean.into_iter() }
-    }
-
-    /// Counted switches a hand-off over all samples of an arm.
-    pub(crate) fn switches_per_handoff(&self, arm: Arm) -> Option<f64> {
-        if !self.all_windows.is_empty() {
-            return switches_per_handoff_of_windows(self.case, self.counted_windows());
-        }
-        switches_per_handoff(self.case, self.counted(|other| other == arm))
+    /// Counted switches a hand-off in the switching arms.
+    pub(crate) fn switches_per_handoff(&self) -> Option<f64> {
+        switches_per_handoff(self.case, self.counted_windows())
     }
 
     /// The clean windows, or all where there is none.
@@ -223,16 +168,9 @@ impl<'a> Judged<'a> {
         if self.windows.is_empty() { &self.all_windows } else { &self.windows }
     }
 
-    /// The same over the plain samples, disturbed or not, of the kernel's count alone.
-    pub(crate) fn kernel_switches_per_handoff(&self, arm: Arm) -> Option<f64> {
-        let of_arm = || self.plain.iter().filter(|sample| sample.arm == arm);
-        if !self.all_windows.is_empty() {
-            // A window holds batches of all arms; in those of the baseline nothing is handed to another.
-            return arm.switches().then(|| kernel_switches_per_handoff(self.case, &self.all_windows)).flatten();
-        }
-        let switches: f64 = of_arm().map(|sample| kernel_switches(sample)).sum();
-        let handoffs: f64 = of_arm().map(|sample| sample.handoffs as f64).sum();
-        (handoffs > 0.0).then(|| switches / handoffs)
+    /// The same over all windows, disturbed or not, of the kernel's count alone.
+    pub(crate) fn kernel_switches_per_handoff(&self) -> Option<f64> {
+        kernel_switches_per_handoff(self.case, &self.all_windows)
     }
 
     /// Share of the kernel's switches in the switching arms that were not the task's own choice.
@@ -246,10 +184,6 @@ impl<'a> Judged<'a> {
             involuntary += switches.involuntary as f64;
             all += switches.total() as f64;
         }
-        for sample in self.counted(Arm::switches) {
-            involuntary += sample.kernel_switches.involuntary as f64;
-            all += kernel_switches(sample);
-        }
         (all > 0.0).then(|| involuntary / all)
     }
 }
@@ -261,26 +195,15 @@ pub(crate) fn prices_switches(case: &Case) -> bool {
 }
 
 /// Switches over hand-offs: the kernel's count, or the mechanism's own where the kernel sees none.
-pub(crate) fn switches_per_handoff<'a>(case: &Case, samples: impl Iterator<Item = &'a Sample>) -> Option<f64> {
-    let (mut switches, mut handoffs) = (0.0, 0.0);
-    for sample in samples {
-        switches += if case.between == Between::User { sample.user_switches as f64 } else { kernel_switches(sample) };
-        handoffs += sample.handoffs as f64;
-    }
-    (handoffs > 0.0).then(|| switches / handoffs)
-}
-
-/// The same of windows of cycles, without the switches for commands to the tasks.
-fn switches_per_handoff_of_windows(case: &Case, windows: &[&Cycles]) -> Option<f64> {
+fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if case.between != Between::User || case.runtime.is_some() {
         return kernel_switches_per_handoff(case, windows);
     }
     per_handoff(windows, |window| window.user_switches as f64)
 }
 
-/// By the tasks' own count, where there is one. Of older records what the commands take is guessed: on one CPU every command takes its
-/// switches, among ordinary tasks two more where the commanded task takes the CPU at once; across CPUs a task may find it without having
-/// slept.
+/// By the tasks' own count, where there is one. Where they did not count, what the commands to them take is taken off: on one CPU every
+/// command takes its switches; across CPUs a task may find it without having slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if let Some(counted) = counted(windows) {
         return Some(counted.switches.total() as f64 / counted.handoffs as f64);

@@ -5,7 +5,7 @@
 //!
 //! The way of a number: windows of cycles are judged one by one; each cycle gives one difference of arms, at one speed of the
 //! core; the cycles of a repetition become one value, the values of all repetitions an estimate with its interval, and the
-//! estimates of all sizes a curve with knees. (Records of version 1 have batches in place of cycles.)
+//! estimates of all sizes a curve with knees.
 
 mod at_once;
 mod bands;

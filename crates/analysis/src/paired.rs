@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::findings::{CaseFinding, Part};
-    use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record_of_cycles, fake_record_on};
+    use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record, fake_record_on};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
     use switchcost_record::{CountedHandoffs, KernelSwitches};
@@ -285,7 +285,7 @@ mod tests {
     fn the_indirect_cost_comes_in_its_two_parts() {
         let mut case = FakeCase::pipe().with_set(Bytes::kib(64));
         case.colder_ns = 500.0;
-        let found = only(&fake_record_of_cycles(vec![case], 8));
+        let found = only(&fake_record(vec![case], 8));
         assert!(is_near(centre(found.direct_ns.clone()), 1_700.0, 0.01));
         assert!(is_near(centre(found.total_ns.clone()), 6_200.0, 0.01));
         assert!(is_near(centre(found.indirect_kernel_ns.clone()), 500.0, 0.02));
@@ -323,7 +323,7 @@ mod tests {
     /// themselves counted one a hand-off.
     #[test]
     fn switches_by_commands_are_no_part_of_a_hand_off() {
-        let mut record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
+        let mut record = fake_record(vec![FakeCase::pipe()], 8);
         record.header.plan.cases[0].switches =
             Some(switchcost_record::SwitchPlan { low_per_mille: 1000, high_per_mille: 2500 });
         for window in &mut record.cycles {
@@ -340,14 +340,14 @@ mod tests {
         record.cycles.iter_mut().for_each(|window| window.counted = None);
         assert!(
             only(&record).switches_per_handoff.is_some_and(|guessed| is_near(guessed, 1.13, 0.01)),
-            "an older record"
+            "where the tasks did not count"
         );
     }
 
     /// 1200 ticks of 2 GHz are 600 ns for 1800 cycles: 3 GHz.
     #[test]
     fn core_cycles_follow_from_the_chain() {
-        let record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
+        let record = fake_record(vec![FakeCase::pipe()], 8);
         let findings = analyse(&record);
         assert_eq!(findings.core.and_then(|core| core.hertz), Some(3e9));
         assert!(is_near(centre(findings.results[0].direct_cycles.clone()), 5_100.0, 0.01));
@@ -390,8 +390,7 @@ mod tests {
         let mut record = fake_record_on(vec![FakeCase::pipe()], 12, shared);
         let unknown = only(&record);
         assert_eq!(unknown.shared.as_ref().map(|shared| shared.share), Some(0.0), "nothing shows it");
-        let clock = record.header.core_clock.as_mut().expect("a core clock");
-        clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
+        record.header.core_clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
         let found = only(&record);
         let (direct, sharing) = (found.direct_ns.expect("an estimate"), found.shared.expect("cycles"));
         assert!(sharing.share == 1.0 && sharing.is_in_costs(), "{sharing:?}");
@@ -402,8 +401,8 @@ mod tests {
 
     #[test]
     fn what_is_known_of_a_core_of_ones_own_leaves_that_alone() {
-        let mut record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
-        record.header.core_clock.as_mut().expect("a core clock").unshared_per_mille = Some(UNSHARED_PER_MILLE);
+        let mut record = fake_record(vec![FakeCase::pipe()], 8);
+        record.header.core_clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
         assert_eq!(only(&record).shared.map(|shared| shared.share), Some(0.0));
     }
 
@@ -430,11 +429,11 @@ mod tests {
 
     #[test]
     fn a_heavy_tail_is_not_hidden_by_trimming() {
-        let quiet = only(&fake_record_of_cycles(vec![FakeCase::pipe()], 8));
+        let quiet = only(&fake_record(vec![FakeCase::pipe()], 8));
         let (cycles, direct) = (quiet.cycles.expect("cycles"), quiet.direct_ns.expect("an estimate"));
         assert!(is_near(cycles.mean_ns, direct.estimate, 0.005), "{cycles:?}");
         assert!(!quiet.flags.iter().any(|flag| flag.name == "heavy-tail"));
-        let mut record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
+        let mut record = fake_record(vec![FakeCase::pipe()], 8);
         for window in record.cycles.iter_mut().step_by(5) {
             // One switching batch of a cycle in 25 took a hundred times as long.
             let batch = window.batches.iter().position(|batch| batch.arm == Arm::SwitchDirect).expect("one");

@@ -97,13 +97,13 @@ pub(crate) fn not_settled(reload: &Reload) -> Option<Flag> {
 mod tests {
     use crate::analyse;
     use crate::findings::CaseFinding;
-    use crate::testing::{FakeCase, fake_record_of_cycles};
+    use crate::testing::{FakeCase, fake_record};
     use switchcost_units::Bytes;
 
     fn found(change: impl FnOnce(&mut FakeCase)) -> CaseFinding {
         let mut case = FakeCase::pipe().with_set(Bytes::kib(64)).change(|case| case.away = Some(Bytes::kib(256)));
         change(&mut case);
-        analyse(&fake_record_of_cycles(vec![case], 8)).results.remove(0)
+        analyse(&fake_record(vec![case], 8)).results.remove(0)
     }
 
     fn is_near(estimate: &crate::Estimate, truth: f64) -> bool {
@@ -132,7 +132,7 @@ mod tests {
         let is_reported = |found: CaseFinding| found.flags.iter().any(|flag| flag.name == "not-settled");
         // A thirty-first of it all comes with the fifth walk, and none of it later.
         assert!(!is_reported(found(|_| ())));
-        let mut late = fake_record_of_cycles(
+        let mut late = fake_record(
             vec![FakeCase::pipe().with_set(Bytes::kib(64)).change(|case| case.away = Some(Bytes::kib(64)))],
             8,
         );

@@ -1,13 +1,11 @@
 //! From a whole record to its findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use switchcost_record::{Cycles, End, EndReason, MeasureRecord, Refusal, Sample};
-use switchcost_units::CpuId;
+use switchcost_record::{Cycles, End, EndReason, MeasureRecord, Refusal};
 
 use crate::at_once;
 use crate::case::{Run, find};
-use crate::cleanliness::median_probe;
 use crate::curves::curves;
 use crate::findings::{CoreFinding, Findings, Flag, LoadLatency};
 use crate::judged::{Judged, Remedies};
@@ -31,19 +29,15 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
         self_tests: &record.self_tests,
         latencies_ns: &latencies_ns,
         speed: speed.as_ref(),
-        most_of_sharing: speed
-            .as_ref()
-            .zip(header.core_clock.as_ref())
-            .map_or(1.0, |(s, clock)| s.most_of_sharing(clock)),
+        most_of_sharing: speed.as_ref().map_or(1.0, |speed| speed.most_of_sharing(&header.core_clock)),
     };
-    let probes = usual_probes(record);
-    let samples = by_case(record, &record.samples, |sample| sample.case);
-    let cycles = by_case(record, &record.cycles, |window: &Cycles| window.case);
+    let mut samples = by_case(record, &record.samples, |sample| sample.case);
+    let mut cycles = by_case(record, &record.cycles, |window: &Cycles| window.case);
+    cycles.iter_mut().for_each(|windows| windows.sort_by_key(|window| window.at_ns));
     let refusals = by_case(record, &record.refusals, |refusal: &Refusal| refusal.case);
     let found = header.plan.cases.iter().enumerate().map(|(index, case)| {
-        let probe = probes.get(&case.placement.cpus.first().copied()).copied();
-        let judged = Judged::new(case, rate, &samples[index], probe)
-            .with_cycles(&cycles[index])
+        let (samples, cycles) = (std::mem::take(&mut samples[index]), std::mem::take(&mut cycles[index]));
+        let judged = Judged::new(case, rate, samples, cycles)
             .under(record.header.host.cpu_quota.as_ref())
             .with(Remedies::of(case, &header.controls));
         find(&run, &judged, &refusals[index])
@@ -70,19 +64,6 @@ pub(crate) fn by_case<'a, T>(record: &MeasureRecord, items: &'a [T], case: impl 
     lists
 }
 
-/// The median probe of each CPU that a case begins on: cores of one machine need not be alike.
-pub(crate) fn usual_probes(record: &MeasureRecord) -> BTreeMap<Option<CpuId>, f64> {
-    let cases = &record.header.plan.cases;
-    let home = |sample: &Sample| cases.get(sample.case as usize).map(|case| case.placement.cpus.first().copied());
-    let mut samples: BTreeMap<Option<CpuId>, Vec<&Sample>> = BTreeMap::new();
-    for sample in record.samples.iter().filter(|sample| sample.is_plain()) {
-        if let Some(home) = home(sample) {
-            samples.entry(home).or_default().push(sample);
-        }
-    }
-    samples.into_iter().filter_map(|(cpu, samples)| Some((cpu, median_probe(samples.into_iter())?))).collect()
-}
-
 /// What to know about the run as a whole.
 fn flags(record: &MeasureRecord) -> Vec<Flag> {
     let mut flags = Vec::new();
@@ -96,11 +77,6 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
     if record.has_cut_line {
         let detail = "the record ends inside a line, which is left out; the lines before it are whole";
         flags.push(Flag { name: "cut-line", detail: detail.to_owned() });
-    }
-    if !record.is_checked() {
-        let detail = "the record is of version 1 of its format, whose lines carry no checksums: whether one was changed, \
-                      lost or doubled is not known";
-        flags.push(Flag { name: "unchecked", detail: detail.to_owned() });
     }
     flags
 }

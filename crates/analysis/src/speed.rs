@@ -65,7 +65,7 @@ pub(crate) enum Sharing {
 impl Speed {
     /// Of all cycles of a record; `None` where it has none.
     pub(crate) fn of(record: &MeasureRecord) -> Option<Speed> {
-        Speed::of_cycles(record.header.core_clock.as_ref()?, record.header.clock.ticks_per_second, &record.cycles)
+        Speed::of_cycles(&record.header.core_clock, record.header.clock.ticks_per_second, &record.cycles)
     }
 
     /// Of some.

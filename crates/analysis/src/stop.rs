@@ -22,8 +22,8 @@ pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bo
     let (plan, rate) = (&header.plan, header.clock.ticks_per_second);
     let Some(case) = plan.cases.get(case_index) else { return false };
     let own: Vec<_> = cycles.iter().filter(|window| window.case as usize == case_index).collect();
-    let judged = Judged::new(case, rate, &[], None).with_cycles(&own);
-    let speed = header.core_clock.as_ref().and_then(|clock| Speed::of_cycles(clock, rate, cycles));
+    let judged = Judged::new(case, rate, Vec::new(), own);
+    let speed = Speed::of_cycles(&header.core_clock, rate, cycles);
     let (Some(speed), false) = (speed, judged.is_too_disturbed()) else { return false };
     let values = paired::quantities(case, &judged.windows, &speed, 1.0, Choice::Every);
     is_precise(values.decisive(case), confidence(plan), precision(plan))
@@ -47,13 +47,13 @@ pub(crate) fn precision(plan: &Plan) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{FakeCase, fake_record_of_cycles, normal};
+    use crate::testing::{FakeCase, fake_record, normal};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
     #[test]
     fn a_case_is_done_when_it_is_precise() {
-        let record = fake_record_of_cycles(vec![FakeCase::pipe().noise(0.002)], 8);
+        let record = fake_record(vec![FakeCase::pipe().noise(0.002)], 8);
         assert!(is_case_done(&record.header, 0, &record.cycles));
         let seven: Vec<_> = record.cycles.iter().filter(|window| window.repetition < 7).cloned().collect();
         assert!(!is_case_done(&record.header, 0, &seven), "seven repetitions are too few, however precise");
@@ -62,13 +62,13 @@ mod tests {
 
     #[test]
     fn a_noisy_case_is_not_done() {
-        let record = fake_record_of_cycles(vec![FakeCase::pipe().noise(0.3)], 8);
+        let record = fake_record(vec![FakeCase::pipe().noise(0.3)], 8);
         assert!(!is_case_done(&record.header, 0, &record.cycles));
     }
 
     #[test]
     fn a_disturbed_case_is_not_done() {
-        let mut record = fake_record_of_cycles(vec![FakeCase::pipe()], 8);
+        let mut record = fake_record(vec![FakeCase::pipe()], 8);
         for window in record.cycles.iter_mut().step_by(2) {
             window.evidence.task_cpu_ns = switchcost_units::Nanos::millis(10);
         }

@@ -5,19 +5,15 @@ use std::collections::BTreeMap;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_record::{
-    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, Cycles, End, EndReason, Evidence, Fact,
-    Header, HostManifest, KernelSwitches, MEASURE_SCHEMA, MEASURE_VERSION, MeasureRecord, Mechanism, Placement, Plan,
-    Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
+    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, CountedHandoffs, Cycles, End, EndReason,
+    Evidence, Fact, Header, HostManifest, KernelSwitches, MEASURE_SCHEMA, MEASURE_VERSION, MeasureRecord, Mechanism,
+    Placement, Plan, Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use switchcost_workload::WorkingSet;
 
 /// Half-thousandths of a nanosecond, so that no rounding is seen.
 pub(crate) const RATE: TickRate = TickRate(2_000_000_000);
-
-const HANDOFFS: u64 = 10_000;
-/// Batches of each arm in a repetition.
-const BATCHES: u32 = 4;
 
 /// A case and what it costs in truth, in nanoseconds a hand-off.
 #[derive(Clone, Debug)]
@@ -100,59 +96,51 @@ impl FakeCase {
         }
     }
 
-    fn true_ns(&self, arm: Arm) -> f64 {
-        let walk = if arm.walks() { self.walk_ns } else { 0.0 };
-        let switch = if arm.switches() { self.switch_ns } else { 0.0 };
-        let reload = if arm == Arm::SwitchTotal { self.reload_ns } else { 0.0 };
-        self.baseline_ns + walk + switch + reload
+    /// How much longer than in truth each arm takes in one repetition.
+    fn luck(&self, random: &mut ChaCha8Rng) -> Luck {
+        Luck([(); 4].map(|()| {
+            let outlier = if random.random_bool(self.outliers) { 1.5 } else { 1.0 };
+            (1.0 + self.noise * normal(random)) * outlier
+        }))
     }
 
-    fn sample(&self, index: usize, repetition: u32, position: u32, arm: Arm, ns_per_handoff: f64) -> Sample {
-        let ticks = (ns_per_handoff * HANDOFFS as f64 * RATE.0 as f64 / 1e9).round() as u64;
-        let wall_ns = Nanos(RATE.nanos(Ticks(ticks)).0 + 5_000);
-        let switches = if arm.switches() { (self.switches_per_handoff * HANDOFFS as f64) as u64 } else { 0 };
-        let is_user = self.case.between == Between::User;
-        let cpu = self.case.placement.cpus.first().copied();
+    /// A batch of this arm that was run for another purpose than its time.
+    pub(crate) fn sample(&self, arm: Arm) -> Sample {
         Sample {
-            case: index as u32,
-            repetition,
-            position,
+            case: 0,
+            repetition: 0,
+            position: 0,
             arm,
             at_ns: Nanos(0),
-            handoffs: HANDOFFS,
-            ticks: Ticks(ticks),
-            kernel_switches: KernelSwitches { voluntary: if is_user { 0 } else { switches }, involuntary: 0 },
-            user_switches: if is_user { switches } else { 0 },
-            evidence: Evidence {
-                wall_ns,
-                task_cpu_ns: Nanos(wall_ns.0 - 2_000),
-                steal_ns: Some(Nanos(0)),
-                interrupts: Some(4),
-                softirqs: Some(3),
-                cpu_before: cpu,
-                cpu_after: cpu,
-                probe_before: Ticks(2_000),
-                probe_after: Ticks(2_000),
-                ..Evidence::default()
-            },
+            handoffs: 100,
+            ticks: Ticks(0),
+            kernel_switches: KernelSwitches::default(),
+            user_switches: 0,
+            evidence: Evidence::default(),
             counters: None,
             handoff_ticks: Vec::new(),
         }
     }
-
-    fn repetition(&self, index: usize, repetition: u32, random: &mut ChaCha8Rng) -> Vec<Sample> {
-        let mut samples = Vec::new();
-        for arm in self.arms() {
-            let outlier = if random.random_bool(self.outliers) { 1.5 } else { 1.0 };
-            let ns = self.true_ns(*arm) * (1.0 + self.noise * normal(random)) * outlier;
-            for _ in 0..BATCHES {
-                let jitter = 1.0 + self.noise / 10.0 * normal(random);
-                samples.push(self.sample(index, repetition, samples.len() as u32, *arm, ns * jitter));
-            }
-        }
-        samples
-    }
 }
+
+/// Factors of the arms in one repetition.
+#[derive(Clone, Copy, Debug)]
+struct Luck([f64; 4]);
+
+/// How many windows a repetition has, and cycles each.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    windows: usize,
+    cycles: usize,
+    /// Hand-offs of the first and the last batch of a cycle; that between them has twice as many.
+    few: u32,
+}
+
+/// As runs have them: a few cycles one right after the other, again and again.
+const USUAL: Shape = Shape { windows: WINDOWS, cycles: 5, few: 8 };
+
+/// Enough where the noise between repetitions is all that matters, and records are many; so long that no rounding is seen.
+const LEAST: Shape = Shape { windows: 1, cycles: 1, few: 5_000 };
 
 /// How the core of a machine that never was behaves in one window.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +151,9 @@ pub(crate) struct Core {
     pub(crate) is_shared: bool,
 }
 
+/// At its fastest, and ours alone.
+const STEADY: Core = Core { slowness: 1.0, is_shared: false };
+
 /// How much longer everything takes beside a neighbour, and how much longer independent additions do.
 pub(crate) const SHARED_COST: f64 = 1.2;
 const SHARED_ADDITIONS: f64 = 1.3;
@@ -171,19 +162,16 @@ const ADDITION_TICKS: f64 = 300.0;
 const OVERHEAD_TICKS: u64 = 40;
 /// Additions over chain of an unshared core.
 pub(crate) const UNSHARED_PER_MILLE: u32 = 250;
-/// Hand-offs of the first and the last batch of a cycle; that between them has twice as many.
-const FEW: u32 = 8;
-/// Cycles of a window, and windows of a repetition.
-const CYCLES: usize = 5;
-const WINDOWS: usize = 10;
+/// Windows of a repetition.
+pub(crate) const WINDOWS: usize = 10;
 /// Walks of a visit.
 const WALKS: u32 = 8;
 
 impl FakeCase {
     /// One window of visits of eight walks, in which the reload halves from walk to walk and is over with the fifth.
-    fn visits(&self, index: usize, repetition: u32, core: Core, luck: f64) -> Cycles {
+    fn visits(&self, index: usize, repetition: u32, core: Core, luck: Luck, shape: Shape) -> Cycles {
         let mut batches = Batches::default();
-        for place in (0..CYCLES).flat_map(|_| 0..WALKS) {
+        for place in (0..shape.cycles).flat_map(|_| 0..WALKS) {
             push_probe(&mut batches, core);
             let reload_ns = if place < 5 { self.reload_ns / f64::from(1 << place) } else { 0.0 };
             let walk = FakeCase { reload_ns: 0.0, walk_ns: self.walk_ns + reload_ns, ..self.clone() };
@@ -195,17 +183,24 @@ impl FakeCase {
     }
 
     /// One window of cycles on a core that stays as it is.
-    fn window(&self, index: usize, repetition: u32, random: &mut ChaCha8Rng, core: Core, luck: f64) -> Cycles {
+    fn window(
+        &self,
+        (index, repetition): (usize, u32),
+        random: &mut ChaCha8Rng,
+        core: Core,
+        luck: Luck,
+        shape: Shape,
+    ) -> Cycles {
         if self.case.away.is_some() {
-            return self.visits(index, repetition, core, luck);
+            return self.visits(index, repetition, core, luck, shape);
         }
         let levels = self.arms().chunks(2);
         let batches_per_cycle = 3 * levels.len() as u32;
         let mut batches = Batches::default();
-        for _ in 0..CYCLES {
+        for _ in 0..shape.cycles {
             for arms in self.arms().chunks(2) {
                 let [outer, inner] = if random.random() { [arms[1], arms[0]] } else { [arms[0], arms[1]] };
-                for (arm, handoffs) in [(outer, FEW), (inner, 2 * FEW), (outer, FEW)] {
+                for (arm, handoffs) in [(outer, shape.few), (inner, 2 * shape.few), (outer, shape.few)] {
                     push_probe(&mut batches, core);
                     self.push_batch(&mut batches, arm, handoffs, core, luck);
                 }
@@ -215,13 +210,14 @@ impl FakeCase {
         self.as_window(index, repetition, batches_per_cycle, batches)
     }
 
-    fn push_batch(&self, batches: &mut Batches, arm: Arm, handoffs: u32, core: Core, luck: f64) {
+    fn push_batch(&self, batches: &mut Batches, arm: Arm, handoffs: u32, core: Core, luck: Luck) {
         let slow = core.slowness * if core.is_shared { SHARED_COST } else { 1.0 };
         let colder = if arm == Arm::SwitchTotal { self.colder_ns } else { 0.0 };
-        let switch = if arm.switches() { self.switch_ns * luck } else { 0.0 };
+        let switch = if arm.switches() { self.switch_ns } else { 0.0 };
         let walk = if arm.walks() { self.walk_ns } else { 0.0 };
         let reload = if arm == Arm::SwitchTotal { self.reload_ns } else { 0.0 };
-        let ticks = |ns: f64| Ticks((ns * f64::from(handoffs) * RATE.0 as f64 / 1e9).round() as u64);
+        let luck = luck.0[arm as usize];
+        let ticks = |ns: f64| Ticks((ns * luck * f64::from(handoffs) * RATE.0 as f64 / 1e9).round() as u64);
         batches.push(arm, handoffs, ticks((self.baseline_ns + switch + colder) * slow), ticks(walk + reload));
     }
 
@@ -231,6 +227,9 @@ impl FakeCase {
         let switching_handoffs: u64 = handoffs.map(|(_, handoffs)| u64::from(*handoffs)).sum();
         let switches = (self.switches_per_handoff * switching_handoffs as f64) as u64;
         let is_user = self.case.between == Between::User;
+        let by_kernel = KernelSwitches { voluntary: if is_user { 0 } else { switches }, involuntary: 0 };
+        let of_commands = if is_user { 0 } else { 100 };
+        let is_counted = !is_user && self.case.mechanism.hands_over();
         let cpu = self.case.placement.cpus.first().copied();
         Cycles {
             case: index as u32,
@@ -238,10 +237,10 @@ impl FakeCase {
             at_ns: Nanos(0),
             batches_per_cycle,
             switching_handoffs,
-            control_switches: 100,
-            kernel_switches: KernelSwitches { voluntary: if is_user { 0 } else { 100 + switches }, involuntary: 0 },
+            control_switches: of_commands,
+            kernel_switches: KernelSwitches { voluntary: of_commands + by_kernel.voluntary, involuntary: 0 },
             user_switches: if is_user { switches } else { 0 },
-            counted: None,
+            counted: is_counted.then_some(CountedHandoffs { handoffs: switching_handoffs, switches: by_kernel }),
             evidence: Evidence {
                 wall_ns: Nanos::millis(25),
                 task_cpu_ns: Nanos::millis(25),
@@ -262,56 +261,48 @@ fn push_probe(batches: &mut Batches, core: Core) {
     batches.push_probe(ticks(chain), ticks(additions));
 }
 
-/// A complete record of cycles, on a core that does as `core` says, window by window.
-pub(crate) fn fake_record_on(cases: Vec<FakeCase>, repetitions: u32, mut core: impl FnMut() -> Core) -> MeasureRecord {
-    let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut record = fake_record(cases.clone(), 0);
-    record.header.core_clock = Some(CoreClock {
-        chain_length: 600,
-        multiplication_cycles: Some(3),
-        additions: 1800,
-        overhead_ticks: Ticks(OVERHEAD_TICKS),
-        unshared_per_mille: None,
-        counter: None,
-        shared_costs: Vec::new(),
-    });
-    for repetition in 0..repetitions {
-        for (index, case) in cases.iter().enumerate() {
-            let luck = 1.0 + case.noise * normal(&mut random);
-            let window = |_| case.window(index, repetition, &mut random, core(), luck);
-            record.cycles.extend((0..WINDOWS).map(window));
-        }
-    }
-    record
+/// A complete record, on a core that does as `core` says, window by window.
+pub(crate) fn fake_record_on(cases: Vec<FakeCase>, repetitions: u32, core: impl FnMut() -> Core) -> MeasureRecord {
+    fake_record_of(cases, repetitions, 1, USUAL, core)
 }
 
 /// The same on an unshared core of steady speed.
-pub(crate) fn fake_record_of_cycles(cases: Vec<FakeCase>, repetitions: u32) -> MeasureRecord {
-    fake_record_on(cases, repetitions, || Core { slowness: 1.0, is_shared: false })
+pub(crate) fn fake_record(cases: Vec<FakeCase>, repetitions: u32) -> MeasureRecord {
+    fake_record_on(cases, repetitions, || STEADY)
+}
+
+/// One of many, each with other noise: of one cycle a repetition.
+pub(crate) fn fake_record_with_seed(cases: Vec<FakeCase>, repetitions: u32, seed: u64) -> MeasureRecord {
+    fake_record_of(cases, repetitions, seed, LEAST, || STEADY)
+}
+
+fn fake_record_of(
+    cases: Vec<FakeCase>,
+    repetitions: u32,
+    seed: u64,
+    shape: Shape,
+    mut core: impl FnMut() -> Core,
+) -> MeasureRecord {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut record = MeasureRecord::new(header(cases.iter().map(FakeCase::case).collect(), seed));
+    for repetition in 0..repetitions {
+        for (index, case) in cases.iter().enumerate() {
+            let luck = case.luck(&mut random);
+            let window = |_| case.window((index, repetition), &mut random, core(), luck, shape);
+            record.cycles.extend((0..shape.windows).map(window));
+        }
+    }
+    for (number, window) in record.cycles.iter_mut().enumerate() {
+        window.at_ns = Nanos::millis(30 * number as u64);
+    }
+    record.end = Some(End { reason: EndReason::Complete, elapsed_ns: Nanos::seconds(10), ticks_per_second: RATE });
+    record
 }
 
 /// A standard normal number (Box and Muller 1958).
 pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-}
-
-/// A complete record of so many repetitions of each case.
-pub(crate) fn fake_record(cases: Vec<FakeCase>, repetitions: u32) -> MeasureRecord {
-    fake_record_with_seed(cases, repetitions, 1)
-}
-
-/// The same with other noise.
-pub(crate) fn fake_record_with_seed(cases: Vec<FakeCase>, repetitions: u32, seed: u64) -> MeasureRecord {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut record = MeasureRecord::new(header(cases.iter().map(FakeCase::case).collect(), seed));
-    for repetition in 0..repetitions {
-        for (index, case) in cases.iter().enumerate() {
-            record.samples.extend(case.repetition(index, repetition, &mut random));
-        }
-    }
-    record.end = Some(End { reason: EndReason::Complete, elapsed_ns: Nanos::seconds(10), ticks_per_second: RATE });
-    record
 }
 
 fn header(cases: Vec<Case>, seed: u64) -> Header {
@@ -328,7 +319,15 @@ fn header(cases: Vec<Case>, seed: u64) -> Header {
             ticks_per_second: RATE,
             read_cost: Ticks(20),
         },
-        core_clock: None,
+        core_clock: CoreClock {
+            chain_length: 600,
+            multiplication_cycles: Some(3),
+            additions: 1800,
+            overhead_ticks: Ticks(OVERHEAD_TICKS),
+            unshared_per_mille: None,
+            counter: None,
+            shared_costs: Vec::new(),
+        },
         controls: Vec::new(),
         runtimes: Vec::new(),
         plan: Plan {
@@ -339,7 +338,7 @@ fn header(cases: Vec<Case>, seed: u64) -> Header {
             budget_ns: Nanos::seconds(60),
             max_repetitions: 60,
             batch_ns: Nanos::millis(10),
-            repetition_ns: Nanos(0),
+            repetition_ns: Nanos::millis(10),
             synthetic_switch_ns: Nanos(1_000),
             synthetic_reload_ns: Nanos(0),
             wants_counters: false,

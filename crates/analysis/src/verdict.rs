@@ -1,6 +1,6 @@
 //! Whether a case has a number at all, and if not, why, and what helps.
 
-use switchcost_record::{Arm, Between, Case, Refusal};
+use switchcost_record::{Between, Case, Refusal};
 
 use crate::cleanliness as reason;
 use crate::estimate::TooFew;
@@ -10,7 +10,6 @@ use crate::judged::{Judged, Remedies};
 /// So many are left out on a quiet machine, by its timer ticks alone.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
 
-const ARMS: [Arm; 4] = [Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal];
 /// Stray switches that are within the limits of a sample.
 const COUNT_TOLERANCE: f64 = 0.01;
 
@@ -60,8 +59,7 @@ fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
 /// away: whatever else was seen, the token moved without them.
 fn lacks_switches(judged: &Judged<'_>) -> bool {
     let (low, _) = planned(judged.case);
-    let counted = [Arm::SwitchDirect, Arm::SwitchTotal].map(|arm| judged.kernel_switches_per_handoff(arm));
-    counted.into_iter().flatten().any(|counted| counted < low / 2.0)
+    judged.kernel_switches_per_handoff().is_some_and(|counted| counted < low / 2.0)
 }
 
 /// What share of the samples was disturbed, mostly by what, and what helps.
@@ -103,30 +101,12 @@ fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
         reason::SWITCH_COUNT => {
             return ("the kernel did not count as many switches as planned", remedies.against_load());
         }
-        reason::RT_THROTTLED => (
-            "the kernel took the CPU from real-time tasks for its 50 ms of each second",
-            "for the time of the run, sysctl -w kernel.sched_rt_runtime_us=-1, and from Linux 6.12 on echo 0 > \
-             /sys/kernel/debug/sched/fair_server/cpuN/runtime",
-        ),
-        reason::STEAL => (
-            "the hypervisor ran another machine on this CPU",
-            "run it again at a quieter time, choose another CPU with --cpu, or use a machine with dedicated CPUs",
-        ),
-        reason::INTERRUPTS | reason::SOFTIRQS => (
-            "the measured CPU served a burst of interrupts",
-            "stop network and disk load, or choose a CPU that serves fewer with --cpu",
-        ),
         reason::FAULTS => {
             ("pages were missing while the clock ran", "free some memory, and allow locked memory: ulimit -l unlimited")
         }
         reason::MIGRATION => (
             "the first task was not on its CPU",
             "allow this process its CPUs (taskset -p, cpuset), or choose others with --cpu",
-        ),
-        reason::FREQUENCY => (
-            "the core ran at another speed than usual, by its clock or for a neighbour on its other hardware thread",
-            "set the governor to performance, turn off turbo, keep the other hardware thread idle, or choose another CPU \
-             with --cpu",
         ),
         reason::CLOCK_BACKWARDS => (
             "the clock ran backwards",
@@ -137,7 +117,7 @@ fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
     (what, remedy.to_owned())
 }
 
-/// X where Y were planned, of the arm that is off.
+/// X where Y were planned.
 fn wrong_count(judged: &Judged<'_>) -> String {
     let case = judged.case;
     if case.between == Between::User {
@@ -145,22 +125,13 @@ fn wrong_count(judged: &Judged<'_>) -> String {
     }
     let (low, high) = planned(case);
     let is_off = |count: &f64| !(low - COUNT_TOLERANCE..=high + COUNT_TOLERANCE).contains(count);
-    let counts = |arms: [Arm; 2]| arms.into_iter().filter_map(|arm| judged.kernel_switches_per_handoff(arm));
-    if let Some(switching) = counts([Arm::SwitchDirect, Arm::SwitchTotal]).find(is_off) {
+    if let Some(switching) = judged.kernel_switches_per_handoff().filter(is_off) {
         return wrong_switching_count(judged.remedies, switching, low, high);
-    }
-    let baseline = counts([Arm::BaselineDirect, Arm::BaselineTotal]).fold(0.0, f64::max);
-    if baseline > COUNT_TOLERANCE {
-        return format!(
-            "the kernel counted {baseline:.2} switches a hand-off in the baseline where none were planned: another \
-             task took the CPU in between; {}",
-            judged.remedies.against_load()
-        );
     }
     let plan = range(low, high);
     format!(
         "the kernel counted {plan} switches a hand-off on the average as planned, but too many or too few in many \
-         batches; {}",
+         windows; {}",
         judged.remedies.against_load()
     )
 }
@@ -181,11 +152,11 @@ fn range(low: f64, high: f64) -> String {
 }
 
 fn wrong_user_count(judged: &Judged<'_>) -> String {
-    if judged.switches_per_handoff(Arm::SwitchDirect).is_none_or(|own| own == 0.0) {
+    if judged.switches_per_handoff().is_none_or(|own| own == 0.0) {
         let mechanism = judged.case.mechanism;
         return format!("{mechanism} counted no switches itself, need one per hand-off or more; report this as a bug");
     }
-    let by_kernel = ARMS.into_iter().filter_map(|arm| judged.kernel_switches_per_handoff(arm)).fold(0.0, f64::max);
+    let by_kernel = judged.kernel_switches_per_handoff().unwrap_or_default();
     format!(
         "the kernel counted {by_kernel:.2} switches a hand-off where none were planned: the thread was not left alone; \
          {}",

@@ -62,7 +62,7 @@ impl Bench<'_> {
         let (source, ping_pong) = (program.path("ping_pong.c"), program.path("ping_pong"));
         std::fs::write(&source, SOURCE).map_err(|error| error.to_string())?;
         let made = Command::new("cc").arg("-O2").arg("-o").arg(&ping_pong).arg(&source).status();
-        let cpus = switchcost_host::facts::allowed_cpus(&switchcost_host::facts::Root::system());
+        let cpus = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system());
         match (made, cpus.last()) {
             (Ok(status), Some(cpu)) if status.success() => Ok(Bench { program, ping_pong, cpu: *cpu }),
             (made, _) => Err(format!("found no compiler ({made:?}), need cc to make the ping-pong")),

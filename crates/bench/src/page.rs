@@ -105,6 +105,8 @@ fn first_cycle(window: &Cycles) -> Cycles {
     columns.walk_ticks.truncate(length);
     columns.chain_ticks.truncate(length + 1);
     columns.addition_ticks.truncate(length + 1);
+    columns.counted_cycles.truncate(length);
+    columns.counted_ticks.truncate(length);
     first
 }
 

@@ -14,8 +14,6 @@ mod origins;
 mod places;
 mod working_sets;
 
-use switchcost_simulation_result::DesignResult;
-
 pub(crate) use by_place::{ByPlace, Context};
 use evictions::Evictions;
 use kernel_use::KernelUse;
@@ -31,10 +29,4 @@ pub(crate) type Attribution = (((Origins, MissDifferences), (WorkingSets, Evicti
 #[inline]
 fn column(owner: u32) -> usize {
     owner.wrapping_add(1) as usize
-}
-
-/// Of all levels, TLBs behind caches.
-fn names(result: &DesignResult) -> impl Iterator<Item = String> {
-    let shared = &result.hierarchies.shared;
-    shared.levels.iter().chain(&shared.tlbs).map(|level| level.name.clone())
 }

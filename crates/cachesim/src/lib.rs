@@ -15,7 +15,7 @@ mod frames;
 mod host_design;
 mod machine;
 mod mappings;
-mod process_table;
+mod processes;
 pub mod shipped;
 mod side_by_side;
 mod simulator;

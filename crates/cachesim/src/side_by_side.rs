@@ -14,7 +14,7 @@ use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 use crate::attribution::Context;
 use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, PageChange, RunContext};
 use crate::mappings::Mappings;
-use crate::process_table::{Change, ProcessTable};
+use crate::processes::{Change, Processes};
 use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
 
 /// The machine's view of a process alone.
@@ -43,7 +43,7 @@ pub enum NoLastLevel {
 pub struct SideBySide {
     check: Check,
     machine: Machine<DeferredRequests>,
-    processes: ProcessTable,
+    processes: Processes,
     has_begun: bool,
     sets: usize,
     ways: usize,
@@ -111,7 +111,7 @@ impl SideBySide {
         Ok(SideBySide {
             check: Check::new(machine.most_processes()),
             machine,
-            processes: ProcessTable::default(),
+            processes: Processes::default(),
             has_begun: false,
             sets,
             ways,
@@ -194,20 +194,12 @@ impl TakePieces for SideBySide {
 
     fn mark(&mut self, mark: &Mark) {
         match *mark {
-            Mark::Birth { task, process, parent, ref name } => {
-                let change = self.processes.birth(task, process, parent, name);
+            Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. } => {
+                let change = self.processes.follow(mark);
                 self.change(change);
             }
-            Mark::Exec { task, process, ref name } => {
-                let change = self.processes.exec(task, process, name);
-                self.change(change);
-            }
-            Mark::Exit { task } => {
-                let change = self.processes.exit(task);
-                self.change(change);
-            }
-            Mark::Switch { to, is_voluntary, cause, .. } => {
-                let (_, is_other) = self.processes.switch(to, is_voluntary, cause);
+            Mark::Switch { is_voluntary, cause, .. } => {
+                let (_, is_other) = self.processes.switch(mark, is_voluntary, cause);
                 self.change(Change { is_other, ..Change::default() });
             }
             Mark::Unmap { start, bytes } if self.has_begun => {

@@ -195,8 +195,8 @@ impl Simulator {
             outcome = ended.facts;
             outcome.parts = join_parts(parts, ended.parts);
             for (number, mut result, by_place) in ended.designs {
-                if let Some(by_place) = by_place {
-                    by_place.fill(&mut result, self.places, &ended.programs, names);
+                if let (Some(by_place), Some(detail)) = (by_place, &mut result.detail) {
+                    by_place.fill(&result.design, detail, self.places, &ended.programs, names);
                 }
                 designs.push((number, result));
             }

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Output, Tool, run_unread};
+use switchcost_facts::{Root, allowed_cpus};
 use switchcost_host::control::pin;
-use switchcost_host::facts::{Root, allowed_cpus};
 
 fn main() -> ExitCode {
     let command = Command::new(std::env::args_os().skip(1));

@@ -3,9 +3,9 @@
 //! never a panic, and memory stays bounded.
 
 mod marks;
-mod process_table;
 mod runs;
 mod shapes;
+mod slots;
 mod stamps;
 mod take;
 #[cfg(test)]
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use switchcost_trace::{Mark, OwnWords, ReadWords};
 
 use crate::protocol::{NOT_DONE, tag};
-use process_table::ProcessTable;
 pub(crate) use runs::is_birth;
+use slots::Slots;
 pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Refused, Take};
 
@@ -78,7 +78,7 @@ pub(crate) enum Stopped<E> {
 /// Turns words into blocks and marks, and gives them to who takes them.
 pub(crate) struct Decoder<'a, T> {
     take: &'a mut T,
-    spaces: ProcessTable,
+    slots: Slots,
     switches: u64,
     all_switches: u64,
     is_as_run: bool,
@@ -93,7 +93,7 @@ impl<'a, T: Take> Decoder<'a, T> {
     pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
         Decoder {
             take,
-            spaces: ProcessTable::new(names),
+            slots: Slots::new(names),
             switches: 0,
             all_switches: 0,
             is_as_run: false,
@@ -145,7 +145,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         let mut at = from;
         let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
         while at < words.len() && !self.has_all() {
-            let numbers = self.spaces.running().numbers();
+            let numbers = self.slots.running().numbers();
             let taken = self.take.shapes::<SharedWords>(&words[at..], numbers).map_err(Stopped::Refused)?;
             if taken == 0 {
                 let Some(word) = words.get(at) else { break };
@@ -184,7 +184,7 @@ impl<'a, T: Take> Decoder<'a, T> {
     ) -> Result<usize, Stopped<T::Error>> {
         let (id, explicit) = block_head(words[0].load(Relaxed));
         let addresses = words.get(1..=explicit).ok_or_else(|| damaged(Problem::Short))?;
-        let shapes = self.spaces.running();
+        let shapes = self.slots.running();
         let problem = || if shapes.plain(id).is_some() { Problem::Short } else { Problem::Shape(id.into()) };
         let guarded = shapes.guarded(id).map(Arc::clone).ok_or_else(|| damaged(problem()))?;
         let addresses: Vec<u64> = addresses.iter().map(|address| address.load(Relaxed)).collect();

@@ -283,7 +283,7 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Option<CpuId> {
-    switchcost_host::facts::allowed_cpus(&switchcost_host::facts::Root::system()).last().copied()
+    switchcost_facts::allowed_cpus(&switchcost_facts::Root::system()).last().copied()
 }
 
 /// The commands, ready to be launched; and why they have no PID namespace, where they were to have one.

@@ -10,8 +10,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use switchcost_record::Policy;
 use switchcost_units::{CpuId, Nanos};
 
-use crate::facts::Root;
-use crate::rights::{Capability, Rights};
+use switchcost_facts::Root;
+use switchcost_facts::rights::{Capability, Rights};
 
 /// The calling thread's affinity, put back when dropped.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 
 use crate::clock::{Clock, monotonic, speed_probe};
 use crate::control::current_cpu;
-use crate::facts::interrupts;
+use switchcost_facts::interrupts;
 pub(crate) use tasks::parse_switches;
 pub use tasks::{TaskId, TaskWitness};
 

@@ -17,8 +17,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 pub use event::Event;
-pub use known_answer::admit;
-pub(crate) use known_answer::test_cycles;
+pub use known_answer::{admit, test_cycles};
 pub use share::shares;
 pub use source::{CounterGroup, CounterSource, Reading, System, Unavailable};
 pub use switches::{SwitchKind, SwitchRecord, SwitchRecords};

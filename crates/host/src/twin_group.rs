@@ -13,8 +13,8 @@ use rustix::thread::sched_setaffinity;
 use switchcost_units::CpuId;
 
 use crate::control::cpu_set;
-use crate::facts::{Root, own_folder_of_version_2};
 use crate::temporary::TemporaryFolder;
+use switchcost_facts::{Root, own_folder_of_version_2};
 
 /// Longer lists of threads are none.
 const LONGEST_LIST: usize = 1 << 16;

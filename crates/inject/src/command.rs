@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use switchcost_host::limits::ending;
+use switchcost_facts::limits::ending;
 use switchcost_injection::Plan;
 use switchcost_record::printable;
 use switchcost_units::{Bytes, Nanos};

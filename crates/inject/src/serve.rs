@@ -3,8 +3,8 @@
 use std::io::{self, Read, Write};
 use std::process::ExitStatus;
 
+use switchcost_facts::limits::ending;
 use switchcost_host::clock::monotonic;
-use switchcost_host::limits::ending;
 use switchcost_host::secluded::in_pid_namespace;
 use switchcost_host::task::{Servant, Waited};
 use switchcost_units::Nanos;

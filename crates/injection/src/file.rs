@@ -7,7 +7,7 @@ use switchcost_record::{Chain, Readers, printable};
 use switchcost_remedies::{for_reading, for_writing};
 use switchcost_units::Bytes;
 
-use crate::{Group, Header, INJECTION_SCHEMA, INJECTION_VERSION, Injection, Line, Plan, Run};
+use crate::{Group, Header, INJECTION_FORM, INJECTION_SCHEMA, Injection, Line, Run};
 
 /// A longer file is no record: a day of runs takes less.
 const LIMIT: Bytes = Bytes::mib(256);
@@ -43,7 +43,7 @@ pub enum ReadInjectionError {
         source: io::Error,
     },
     /// It is something else.
-    #[error("found {found} in {path}, need {INJECTION_SCHEMA}/{INJECTION_VERSION}, as switchcost inject writes it")]
+    #[error("found {found} in {path}, need {INJECTION_FORM}, as switchcost inject writes it")]
     Unfit {
         /// Where.
         path: PathBuf,
@@ -114,11 +114,6 @@ pub fn is_injection(path: &Path) -> bool {
 }
 
 impl Injection {
-    /// The schema and version that this program writes for a plan.
-    pub fn schema_for(plan: &Plan) -> String {
-        format!("{INJECTION_SCHEMA}/{}", plan.version())
-    }
-
     /// Reads a record up to its last whole line.
     ///
     /// # Errors
@@ -164,8 +159,7 @@ struct Head {
 
 fn unknown_version(line: &[u8]) -> Option<String> {
     let head: Head = serde_json::from_slice(line).ok()?;
-    let is_known = (1..=INJECTION_VERSION).any(|version| head.schema == format!("{INJECTION_SCHEMA}/{version}"));
-    (!is_known).then(|| printable(&head.schema))
+    (head.schema != INJECTION_FORM).then(|| printable(&head.schema))
 }
 
 fn add(record: &mut Option<Injection>, line: Line) -> Result<(), String> {
@@ -245,7 +239,7 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
         let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
         Header {
-            schema: format!("{INJECTION_SCHEMA}/1"),
+            schema: INJECTION_FORM.to_owned(),
             program_version: "0.1.0".to_owned(),
             started_at: "2026-11-26T06:00:00Z".to_owned(),
             command: vec!["gzip".to_owned()],
@@ -374,31 +368,26 @@ mod tests {
         }
     }
 
-    /// A reader that knows the first version alone would take all runs for those of one period.
     #[test]
-    fn several_periods_and_moves_are_of_the_second_version() {
+    fn periods_and_moves_are_of_the_plan() {
         let of = |change: fn(&mut Plan), line: fn(Run) -> Run| {
             let mut header = header();
             change(&mut header.plan);
-            header.schema = Injection::schema_for(&header.plan);
             let Line::Run(run) = run(0) else { panic!("a run") };
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("record");
             let mut writer = InjectionWriter::create(Readers::Owner, &path, header.clone()).expect("a new file");
             writer.append(&Line::Run(line(run))).expect("room");
             let record = Injection::read(&path).map_err(|error| error.to_string())?;
-            Ok::<_, String>((record.header.schema, record.runs[0].way()))
+            Ok::<_, String>(record.runs[0].way())
         };
         let further = |plan: &mut Plan| {
             plan.further = vec![Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) }];
         };
         let moves = |plan: &mut Plan| plan.moves_to = Some(CpuId(0));
-        let (schema, way) = of(|_| (), |run| run).expect("a record");
-        assert_eq!((schema.as_str(), way.timing), ("switchcost.record.injection/1", 0));
-        let (schema, way) = of(further, |run| Run { timing: 1, ..run }).expect("a record");
-        assert_eq!((schema.as_str(), way.timing), ("switchcost.record.injection/2", 1));
-        let (schema, way) = of(moves, |run| Run { is_moved: true, ..run }).expect("a record");
-        assert_eq!((schema.as_str(), way.is_moved), ("switchcost.record.injection/2", true));
+        assert_eq!(of(|_| (), |run| run).expect("a record").timing, 0);
+        assert_eq!(of(further, |run| Run { timing: 1, ..run }).expect("a record").timing, 1);
+        assert!(of(moves, |run| Run { is_moved: true, ..run }).expect("a record").is_moved);
         let refused = |change, line, why: &str| {
             let found = of(change, line).expect_err("not of the plan");
             assert!(found.contains(why), "{found}");
@@ -411,6 +400,36 @@ mod tests {
         );
         let twice = |plan: &mut Plan| plan.further = plan.timings();
         refused(twice, |run| run, "line 1: a period that is named twice");
+    }
+
+    #[test]
+    fn other_versions_are_refused_and_a_missing_field_is_named() {
+        assert_eq!(INJECTION_FORM, format!("{INJECTION_SCHEMA}/{}", crate::INJECTION_VERSION));
+        let (_folder, path) = written(&[run(0)]);
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let sealed_anew = |change: fn(&str) -> String| {
+            let mut chain = Chain::default();
+            let mut bytes = Vec::new();
+            for line in text.lines() {
+                let (body, _) = line.rsplit_once(",\"check\":\"").expect("a checksum");
+                let mut line = change(&format!("{body}}}")).into_bytes();
+                chain = chain.seal(&mut line);
+                bytes.extend_from_slice(&line);
+                bytes.push(b'\n');
+            }
+            read(&path, &bytes)
+        };
+        assert!(sealed_anew(str::to_owned).is_ok());
+        let older = sealed_anew(|line| line.replacen("injection/2", "injection/1", 1)).expect_err("another version");
+        assert!(older.contains("found switchcost.record.injection/1 in "), "{older}");
+        for (field, without) in [
+            ("timing", (|line| line.replacen("\"timing\":0,", "", 1)) as fn(&str) -> String),
+            ("further", |line| line.replacen("\"further\":[],", "", 1)),
+            ("is_frozen", |line| line.replacen(",\"is_frozen\":false", "", 1)),
+        ] {
+            let error = sealed_anew(without).expect_err("a field is missing");
+            assert!(error.contains(&format!("missing field `{field}`")), "{error}");
+        }
     }
 
     #[test]

@@ -19,14 +19,16 @@ pub use service::{Arm, Group, Look, Phase, Service};
 /// Name of the format; the header carries it with [`INJECTION_VERSION`] behind a slash.
 pub const INJECTION_SCHEMA: &str = "switchcost.record.injection";
 
-/// The newest version that this program writes and reads. Version 1: the first. Version 2: runs and groups at several periods, and runs in
-/// which a twin is moved; whatever has none of them is still written as version 1.
+/// The version that this program writes and reads. Version 1 was never released: it knew one period and no moves. Version 2: the first.
 pub const INJECTION_VERSION: u32 = 2;
+
+/// The name with the version, as the header carries it.
+pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 
 /// First line of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`INJECTION_SCHEMA`] and its version.
+    /// [`INJECTION_FORM`].
     pub schema: String,
     /// Version of the program that wrote it.
     pub program_version: String,
@@ -34,8 +36,8 @@ pub struct Header {
     pub started_at: String,
     /// The command that was run as twins, or the name of the service; hostile text until escaped.
     pub command: Vec<String>,
-    /// The build ID of its program in hexadecimal; none where it has none, and in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The build ID of its program in hexadecimal; none where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
     /// Seed of the order.
     pub seed: u64,
@@ -50,7 +52,7 @@ pub struct Header {
     /// One run before, in which neither twin was preempted.
     pub undisturbed: [TwinRun; 2],
     /// The service that was preempted, where it was not a command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
 }
 
@@ -73,17 +75,14 @@ pub struct Plan {
     pub checks_output: bool,
     /// Variables that were set for the twins since they were not, `NAME=value` each.
     pub settings: Vec<String>,
-    /// Other periods beside the one above, and their turns; since version 2.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Other periods beside the one above, and their turns.
     pub further: Vec<Timing>,
-    /// The CPU that a twin is moved to at one preemption, and back from at the next, in runs of their own; since version 2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The CPU that a twin is moved to at one preemption, and back from at the next, in runs of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_to: Option<CpuId>,
     /// Whether each twin has its own copy of the working directory.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_apart: bool,
     /// Whether twins are frozen by their control groups between turns; else signals stop them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_frozen: bool,
 }
 
@@ -141,11 +140,6 @@ impl Plan {
         let moved = self.moves_to.map(|_| Way { timing: 0, footprint: 0, is_moved: true });
         (0..=self.further.len()).flat_map(of).chain(moved).collect()
     }
-
-    /// The version that a reader has to know.
-    fn version(&self) -> u32 {
-        if self.further.is_empty() && self.moves_to.is_none() { 1 } else { INJECTION_VERSION }
-    }
 }
 
 /// Two copies run to their ends, one of them preempted.
@@ -156,10 +150,8 @@ pub struct Run {
     /// Which footprint of the plan.
     pub footprint: u32,
     /// Which period: 0 is the plan's first, 1 the first of the further ones.
-    #[serde(default, skip_serializing_if = "is_first")]
     pub timing: u32,
     /// Whether the preempted twin was moved each time, to another CPU or back.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_moved: bool,
     /// Which twin was preempted, 0 or 1.
     pub preempted: u8,
@@ -169,12 +161,6 @@ pub struct Run {
     pub wall_ns: Nanos,
     /// The first and the second twin.
     pub twins: [TwinRun; 2],
-}
-
-/// For serde, which hands over what it asks about.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-pub(crate) fn is_first(timing: &u32) -> bool {
-    *timing == 0
 }
 
 impl Run {
@@ -223,10 +209,8 @@ pub struct End {
     /// How long all of it took.
     pub elapsed_ns: Nanos,
     /// Whether the service had ended by itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_service_ended: bool,
     /// Who else has had the CPU for a considerable part of the time.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Other>,
 }
 

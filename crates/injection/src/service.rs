@@ -58,7 +58,6 @@ pub struct Group {
     /// Which footprint of the plan: touched, or spun for as long as that takes.
     pub footprint: u32,
     /// Which period: 0 is the plan's first, 1 the first of the further ones.
-    #[serde(default, skip_serializing_if = "crate::is_first")]
     pub timing: u32,
     /// When it began, from the first on.
     pub since_start_ns: Nanos,

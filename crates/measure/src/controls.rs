@@ -2,10 +2,10 @@
 
 use std::io;
 
+use switchcost_facts::{Root, refusing_real_time_share};
 use switchcost_host::control::{
     MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy,
 };
-use switchcost_host::facts::{Root, refusing_real_time_share};
 use switchcost_host::memory::{Memory, Reach};
 use switchcost_record::{Control, ControlOutcome, Policy};
 use switchcost_units::{CpuId, Nanos, format_cpu_list};

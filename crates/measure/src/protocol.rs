@@ -67,7 +67,6 @@ pub struct Order {
     /// Events to run further batches for, by perf's names: those that fit on the CPU's counters together, share by share.
     pub counters: Vec<Vec<String>>,
     /// How the runtime is started whose tasks are measured.
-    #[serde(default)]
     pub runtime: Option<Launch>,
     /// Length of the made-up switch.
     pub synthetic_switch_ns: Nanos,

@@ -12,11 +12,11 @@ use std::io;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
+use switchcost_facts::limits::ending;
 use switchcost_host::clock::monotonic;
 use switchcost_host::control::{PinGuard, pin};
 use switchcost_host::conversation::{Conversation, Silence};
 use switchcost_host::evidence::TaskId;
-use switchcost_host::limits::ending;
 use switchcost_record::{Arm, CountedHandoffs, KernelSwitches, RuntimeRun, WarmUp, printable};
 use switchcost_units::{Bytes, Nanos, TickRate};
 use switchcost_workload::{Access, Pattern, Sharing};

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use switchcost_facts::limits::{ending, may_have_ended};
 use switchcost_host::clock::monotonic;
-use switchcost_host::limits::{ending, may_have_ended};
 use switchcost_host::task::{Servant, Waited};
 use switchcost_units::Nanos;
 

@@ -1,15 +1,34 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a task left its CPU.
+/// Why a task left its CPU, in the order and with the numbers of `enum reason` in `observe/bpf/layout.h`.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize, strum::Display,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::FromRepr,
 )]
+#[repr(u32)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Why {
     /// It waits for something: the kernel counts the switch as voluntary.
-    Blocked,
+    Blocked = 1,
+    /// It was stopped by a signal (SIGSTOP, Ctrl-Z).
+    Stopped,
+    /// It was stopped for its tracer, such as a debugger.
+    Traced,
+    /// It was frozen, with its control group or for a suspend of the machine.
+    Frozen,
     /// It called sched_yield.
     Yielded,
     /// It was preempted by a task that was woken while it ran.
@@ -21,12 +40,6 @@ pub enum Why {
     SliceEnded,
     /// It could have continued, but its CPU time is used up: the quota of its control group, or its share under SCHED_DEADLINE.
     Throttled,
-    /// It was stopped by a signal (SIGSTOP, Ctrl-Z).
-    Stopped,
-    /// It was stopped for its tracer, such as a debugger.
-    Traced,
-    /// It was frozen, with its control group or for a suspend of the machine.
-    Frozen,
     /// It ended.
     Ended,
 }
@@ -46,6 +59,11 @@ impl Why {
             Why::Frozen => "frozen",
             Why::Ended => "ends",
         }
+    }
+
+    /// All of them, by their numbers.
+    pub fn all() -> impl Iterator<Item = Why> {
+        (Why::Blocked as u32..).map_while(Why::from_repr)
     }
 
     /// Whether the task could have continued. The kernel counts exactly these as involuntary.

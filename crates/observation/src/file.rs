@@ -5,13 +5,10 @@ use switchcost_record::Chain;
 use switchcost_remedies::{for_reading, for_writing};
 use switchcost_units::Bytes;
 
-use crate::{OBSERVATION_FORM, OBSERVATION_SCHEMA, OBSERVATION_VERSION, Observation};
+use crate::{OBSERVATION_FORM, OBSERVATION_SCHEMA, Observation};
 
 /// A longer file is no record: ten thousand tasks take less.
 const LIMIT: Bytes = Bytes::mib(256);
-
-/// From this version on the record ends in a checksum.
-const CHECKED_SINCE: u32 = 2;
 
 /// Why a record could not be written. Reads well behind "failed to write the record: ".
 #[derive(Debug, thiserror::Error)]
@@ -61,11 +58,6 @@ impl Observation {
         Ok(to.flush()?)
     }
 
-    /// Whether it was written with a checksum, which was right when it was read: one of version 1 may have been changed unseen.
-    pub fn is_checked(&self) -> bool {
-        version(&self.schema).is_some_and(|version| version >= CHECKED_SINCE)
-    }
-
     /// Reads a record.
     ///
     /// # Errors
@@ -83,11 +75,10 @@ impl Observation {
         let kind = if is_ours { "a damaged record" } else { "something else" };
         let head: Head = serde_json::from_slice(&text).map_err(|error| unfit(format!("{kind} ({error})")))?;
         let damaged = |why: String| unfit(format!("a damaged record ({why})"));
-        match version(&head.schema) {
-            Some(version) if version >= CHECKED_SINCE => open_sealed(&mut text).map_err(damaged)?,
-            Some(_) => {}
-            None => return Err(unfit(switchcost_record::printable(&head.schema))),
+        if head.schema != OBSERVATION_FORM {
+            return Err(unfit(switchcost_record::printable(&head.schema)));
         }
+        open_sealed(&mut text).map_err(damaged)?;
         let observation: Observation = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         observation.contradiction().map_or(Ok(observation), |why| Err(damaged(why)))
     }
@@ -104,12 +95,6 @@ impl Observation {
             })
         })
     }
-}
-
-/// The version in a schema of ours that this program reads.
-fn version(schema: &str) -> Option<u32> {
-    let version = schema.strip_prefix(OBSERVATION_SCHEMA)?.strip_prefix('/')?.parse().ok()?;
-    (1..=OBSERVATION_VERSION).contains(&version).then_some(version)
 }
 
 fn open_sealed(text: &mut Vec<u8>) -> Result<(), String> {
@@ -133,6 +118,12 @@ mod tests {
         Observation::read(&path).expect("a record that is read")
     }
 
+    fn written(observation: &Observation) -> Vec<u8> {
+        let mut text = Vec::new();
+        observation.write(&mut text).expect("memory takes it");
+        text
+    }
+
     fn read(text: &[u8]) -> Result<Observation, String> {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("it can be written");
@@ -141,12 +132,10 @@ mod tests {
 
     #[test]
     fn each_changed_digit_is_found() {
-        let observation = Observation { schema: Observation::schema_now(), ..sample() };
-        let mut text = Vec::new();
-        observation.write(&mut text).expect("memory takes it");
-        assert_eq!(read(&text), Ok(observation.clone()));
-        assert!(observation.is_checked());
-        assert_eq!(OBSERVATION_FORM, format!("{OBSERVATION_SCHEMA}/{OBSERVATION_VERSION}"));
+        let observation = sample();
+        let text = written(&observation);
+        assert_eq!(read(&text), Ok(observation));
+        assert_eq!(OBSERVATION_FORM, format!("{OBSERVATION_SCHEMA}/{}", crate::OBSERVATION_VERSION));
         for at in (0..text.len()).filter(|&at| text[at].is_ascii_digit()) {
             let mut changed = text.clone();
             changed[at] = if changed[at] == b'9' { b'8' } else { changed[at] + 1 };
@@ -158,16 +147,27 @@ mod tests {
     }
 
     #[test]
-    fn records_of_version_1_are_read_and_known_to_be_unchecked() {
-        let before = Observation { schema: format!("{OBSERVATION_SCHEMA}/1"), ..sample() };
-        let text = serde_json::to_vec(&before).expect("it is written");
-        let found = read(&text).expect("an older record");
-        assert!(!found.is_checked());
-        let mut other = before;
+    fn sums_that_contradict_each_other_and_other_versions_are_refused() {
+        let mut other = sample();
         other.tasks.iter_mut().for_each(|tasks| tasks.voluntary += 1000);
-        let text = serde_json::to_vec(&other).expect("it is written");
-        assert!(read(&text).expect_err("its sums differ").contains("causes of switches)"));
-        let newer = String::from_utf8(text).expect("text").replacen("observation/1", "observation/9", 1);
-        assert!(read(newer.as_bytes()).expect_err("unknown").contains("found switchcost.record.observation/9"));
+        assert!(read(&written(&other)).expect_err("its sums differ").contains("causes of switches)"));
+        for version in ["1", "3", "02"] {
+            let other = Observation { schema: format!("{OBSERVATION_SCHEMA}/{version}"), ..sample() };
+            let error = read(&written(&other)).expect_err("another version");
+            assert!(error.contains(&format!("found switchcost.record.observation/{version} in ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_field_is_named() {
+        let whole: serde_json::Value = serde_json::to_value(sample()).expect("JSON");
+        for field in ["is_unfinished", "waits", "moments", "known", "throttled", "longest_waits"] {
+            let mut without = whole.clone();
+            without.as_object_mut().and_then(|fields| fields.remove(field)).expect("a field");
+            let mut text = serde_json::to_vec(&without).expect("JSON");
+            Chain::default().seal(&mut text);
+            let error = read(&text).expect_err("a field is missing");
+            assert!(error.contains(&format!("a damaged record (missing field `{field}`")), "{error}");
+        }
     }
 }

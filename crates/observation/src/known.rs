@@ -18,7 +18,6 @@ pub struct KnownReload {
     /// What a switch costs, by what others touched meanwhile and by how long the program then ran; in this order, smallest first.
     pub points: Vec<KnownPoint>,
     /// How many lines it uses at most until it is switched from, by how long that takes, shortest first; empty where that is not known.
-    #[serde(default)]
     pub most_lines: Vec<KnownLines>,
 }
 

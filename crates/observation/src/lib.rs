@@ -30,10 +30,10 @@ pub use wait::{Behind, LongWait, Waits};
 /// Name of the format; the file carries it with [`OBSERVATION_VERSION`] behind a slash.
 pub const OBSERVATION_SCHEMA: &str = "switchcost.record.observation";
 
-/// The newest version that this program writes and reads. Version 1: the first. Version 2: the record ends in a checksum.
+/// The version that this program writes and reads. Version 1 was never released: the record had no checksum. Version 2: the first.
 pub const OBSERVATION_VERSION: u32 = 2;
 
-/// The name with the newest version, as the file carries it.
+/// The name with the version, as the file carries it.
 pub const OBSERVATION_FORM: &str = "switchcost.record.observation/2";
 
 /// What was observed and all that was counted. Times are in nanoseconds; names are those of other programs' tasks, as the kernel keeps them.
@@ -52,10 +52,9 @@ pub struct Observation {
     /// Length of the window.
     pub window_ns: Nanos,
     /// Whether this is a snapshot: the observer was killed before the end.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unfinished: bool,
     /// Requests that the observed tasks served in the window, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// How switches were counted, which decides what is known.
     pub source: Source,
@@ -68,32 +67,27 @@ pub struct Observation {
     /// Observed processes and others that preempted them, woke them, or ran while they waited.
     pub pairs: Vec<Pair>,
     /// Their waits for a CPU that were behind none of the processes in `pairs`. With `kept_waiting_ns` they add up to `wait_ns`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Waits>,
     /// Their three longest waits for a CPU, the longest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longest_waits: Vec<LongWait>,
     /// Time that the scheduler took at their switches (`--scheduler-time`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_scheduler: Option<InScheduler>,
     /// What was not counted for lack of room.
     pub lost: Lost,
     /// What observing cost; none if the source does not show it.
     pub own_cost: Option<OwnCost>,
     /// Control groups of the observed tasks whose CPU quota was used up.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<Throttled>,
-    /// Switches and waits over the window, in at most 240 stretches in order; empty in older records.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Switches and waits over the window, in at most 240 stretches in order.
     pub moments: Vec<Moment>,
     /// Stacks at switches (`--stacks`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<SampledStacks>,
     /// Time slices extended (rseq) on the whole machine; none if the kernel does not count them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
     /// What is known from other files of what cold caches cost the observed programs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownReload>,
     /// What a switch costs on this machine; none if there is no measurement of it.
     pub calibration: Option<Calibration>,
@@ -179,10 +173,10 @@ pub struct Tasks {
     /// The process; none for those that ended.
     pub process: Option<u32>,
     /// Its number in its own PID namespace, if that is not the observer's, as in a container.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub process_inside: Option<u32>,
     /// The control group of the process at the end; hostile text until escaped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub control_group: Option<String>,
     /// The name of its threads, as the kernel keeps it; hostile text until escaped.
     pub name: String,
@@ -221,8 +215,7 @@ pub struct Tasks {
     pub wait: Histogram,
     /// Time that others ran meanwhile, of each switch after which it came back to the same CPU.
     pub others: Histogram,
-    /// Time on a CPU from a switch to the next one; empty in older records.
-    #[serde(default)]
+    /// Time on a CPU from a switch to the next one.
     pub turns: Histogram,
 }
 
@@ -268,10 +261,8 @@ pub struct Pair {
     /// How often it ran as the observed one was woken: it woke it, or an interrupt did while it ran. 0 without `--wakers`.
     pub woke: u64,
     /// Time that it ran while a task of the observed process waited for that CPU: a part of its `wait_ns`.
-    #[serde(default)]
     pub kept_waiting_ns: Nanos,
     /// Number of such runs.
-    #[serde(default)]
     pub kept_waiting: u64,
 }
 
@@ -295,14 +286,11 @@ pub struct Lost {
     /// Runs, preemptions and wake-ups without the other side.
     pub pairs: u64,
     /// Switches and wake-ups missing in the trace (`--events`).
-    #[serde(default)]
     pub events: u64,
     /// perf's records of switches, each of one switch at most.
-    #[serde(default)]
     pub records: u64,
     /// Switches known from the kernel's counters alone: the task could not be followed, since it gained rights, or ran on a CPU that
     /// came online later.
-    #[serde(default)]
     pub unfollowed: u64,
 }
 
@@ -351,7 +339,7 @@ pub struct Throttled {
     /// How long its tasks were kept from running.
     pub throttled_ns: Nanos,
     /// When an observed process was first found in it, from the start; none if one was in it from the start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub joined_after_ns: Option<Nanos>,
 }
 
@@ -384,14 +372,13 @@ pub struct Calibration {
     pub blocked: Option<Cost>,
     /// A switch at sched_yield, which blocks no task.
     pub yielded: Option<Cost>,
-    /// A switch of a preemption by a timer interrupt, with half of all that comes with it; none in older records, and if it could not
+    /// A switch of a preemption by a timer interrupt, with half of all that comes with it; none if it could not
     /// be measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub preempted: Option<Cost>,
     /// The reload after a switch between tasks that each walk an array in between; smallest array first.
     pub reloads: Vec<Reload>,
-    /// What loads take, by size of the memory, smallest first; empty in older records.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What loads take, by size of the memory, smallest first.
     pub loads: Vec<Load>,
 }
 
@@ -406,7 +393,7 @@ pub struct Load {
     pub emptied_ns: Option<f64>,
     /// The same with empty caches, one load a page, which also needs a translation.
     pub emptied_by_page_ns: Option<f64>,
-    /// In order and independent, at the fastest; none in older records.
+    /// In order and independent, at the fastest; none if not measured.
     pub in_order_ns: Option<f64>,
 }
 

@@ -33,7 +33,7 @@ pub struct Frame {
     /// Offset in its file.
     pub offset: u64,
     /// The function there, if the file names it; hostile text until escaped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
 

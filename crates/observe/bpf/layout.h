@@ -16,7 +16,8 @@
 #define RUNS 16
 #define LONGEST 4
 
-// Why a task left its CPU. The kernel's own counters decide between voluntary and not.
+// Why a task left its CPU. The kernel's own counters decide between voluntary and not. The names and numbers are those of Why in
+// crates/observation/src/cause.rs.
 enum reason {
     // It sleeps until it is woken.
     REASON_BLOCKED = 1, // it waits for something

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use aya::maps::{MapData, Queue, RingBuf};
-use switchcost_host::facts::Root;
+use switchcost_facts::Root;
 use switchcost_observation::{CpuTime, Event, EventKind, Histogram, InScheduler, Lost, OwnCost, Source, Thread};
 use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 
+use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
-use switchcost_host::facts::Root;
 use switchcost_host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
 use switchcost_observation::{Lost, Source, bucket_of};
 use switchcost_record::HostManifest;

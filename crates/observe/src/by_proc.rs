@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use switchcost_host::facts::Root;
+use switchcost_facts::Root;
 use switchcost_observation::{Lost, Source, Tasks};
 use switchcost_units::Nanos;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use switchcost_host::facts::{Root, online};
+use switchcost_facts::{Root, online};
 use switchcost_units::CpuId;
 
 use crate::layout::CPUS;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use switchcost_host::facts::Root;
+use switchcost_facts::Root;
 
 use crate::layout::Task;
 use crate::subject::is_there;

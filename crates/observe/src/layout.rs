@@ -52,21 +52,6 @@ pub(crate) const RUNS: usize = 16;
 pub(crate) const LONGEST: usize = 4;
 /// Tasks observed at a time, and one place that is not used.
 pub(crate) const TASKS: usize = 16384;
-enumerators! {
-    /// Why a task left its CPU.
-    mod reason {
-        BLOCKED = 1,
-        STOPPED = 2,
-        TRACED = 3,
-        FROZEN = 4,
-        YIELDED = 5,
-        PREEMPTED_BY_WOKEN = 6,
-        PREEMPTED_BY_QUEUED = 7,
-        SLICE_ENDED = 8,
-        THROTTLED = 9,
-        ENDED = 10,
-    }
-}
 
 enumerators! {
     /// Where in the kernel it was: the number of a system call, with a bit for the ABI, or one of these.

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::process::ExitStatus;
 
-use switchcost_host::limits::ending;
+use switchcost_facts::limits::ending;
 
 /// Something to be said while it is observed. Reads well on a line of its own; names and words in it are hostile until escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchcost_host::facts::{CpuThrottling, Root, cpu_groups, cpu_throttling};
+use switchcost_facts::{CpuThrottling, Root, cpu_groups, cpu_throttling};
 use switchcost_observation::Throttled;
 use switchcost_units::Nanos;
 

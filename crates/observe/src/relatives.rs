@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_host::facts::{Root, relation};
+use switchcost_facts::{Root, relation};
 use switchcost_record::Relation;
 use switchcost_units::CpuId;
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 
-use switchcost_host::facts::{Root, slice_extensions};
+use switchcost_facts::{Root, slice_extensions};
 use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Throttled};
 use switchcost_units::Nanos;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use switchcost_host::facts::{Root, Unreadable};
+use switchcost_facts::{Root, Unreadable};
 
 /// Where control groups are: of version 2 alone, of version 2 beside version 1, and those of `cpu` of version 1.
 const CONTROL_GROUPS: [&str; 3] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"];

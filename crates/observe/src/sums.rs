@@ -6,7 +6,7 @@ use switchcost_observation::{Cause, Entry, FutexWait, Histogram, Pair, Tasks, Wa
 use switchcost_units::Nanos;
 use syscalls::Sysno;
 
-use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, reason, task_state};
+use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, task_state};
 use crate::memory::Memory;
 
 /// Groups of tasks that are distinguished; all others are one group more. Names are anybody's, and there may be any number of them.
@@ -191,7 +191,7 @@ impl Sums {
 
 /// Adds a cause; how many switches it has that are not reported, for their reason is not known.
 fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
-    let Some(why) = why(cause.reason) else { return cause.switches };
+    let Some(why) = Why::from_repr(cause.reason) else { return cause.switches };
     let entry = entry(cause.entry);
     let at = causes.iter().position(|known| known.why == why && known.entry == entry).unwrap_or_else(|| {
         causes.push(Cause { why, entry, switches: 0, off_ns: Nanos(0), wait_ns: Nanos(0) });
@@ -201,22 +201,6 @@ fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
     causes[at].off_ns.0 += cause.off_ns;
     causes[at].wait_ns.0 += cause.wait_ns;
     0
-}
-
-fn why(reason: u32) -> Option<Why> {
-    match reason {
-        reason::BLOCKED => Some(Why::Blocked),
-        reason::STOPPED => Some(Why::Stopped),
-        reason::TRACED => Some(Why::Traced),
-        reason::FROZEN => Some(Why::Frozen),
-        reason::YIELDED => Some(Why::Yielded),
-        reason::PREEMPTED_BY_WOKEN => Some(Why::PreemptedByWoken),
-        reason::PREEMPTED_BY_QUEUED => Some(Why::PreemptedByQueued),
-        reason::SLICE_ENDED => Some(Why::SliceEnded),
-        reason::THROTTLED => Some(Why::Throttled),
-        reason::ENDED => Some(Why::Ended),
-        _ => None,
-    }
 }
 
 fn entry(at: u32) -> Entry {
@@ -323,11 +307,11 @@ mod tests {
     #[test]
     fn every_reason_of_the_program_is_a_cause_and_one_that_is_unknown_is_lost_not_a_wait() {
         let cause = |reason| layout::Cause { reason, switches: 3, ..layout::Cause::default() };
-        for (name, reason) in reason::ALL {
+        for why in Why::all() {
             let mut causes = Vec::new();
-            assert_eq!((add_cause(&mut causes, &cause(*reason)), causes.len()), (0, 1), "{name}");
+            assert_eq!((add_cause(&mut causes, &cause(why as u32)), causes.len()), (0, 1), "{why}");
         }
-        let unknown = reason::ALL.iter().map(|(_, reason)| reason).max().expect("there are some") + 1;
+        let unknown = Why::all().last().expect("there are some") as u32 + 1;
         for unknown in [0, unknown, u32::MAX] {
             let mut task = Task::new_zeroed();
             task.causes[0] = cause(unknown);

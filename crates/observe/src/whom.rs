@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use switchcost_host::facts::Root;
+use switchcost_facts::Root;
 use switchcost_observation::Subject;
 use switchcost_units::Nanos;
 

@@ -28,7 +28,6 @@ pub struct Prices {
     /// Of each kind, size and footprint.
     pub lines: Vec<Price>,
     /// What the kernel's own way through a switch takes longer behind each footprint; empty where it was not measured.
-    #[serde(default)]
     pub switch_path: Vec<SwitchPath>,
 }
 

@@ -26,9 +26,9 @@ pub struct Cycles {
     pub kernel_switches: KernelSwitches,
     /// Switches counted by the user-level mechanism itself, those outside the timed parts too.
     pub user_switches: u64,
-    /// Hand-offs of which the tasks counted the switches themselves; `None` in older records, and where no token goes round between
+    /// Hand-offs of which the tasks counted the switches themselves; `None` where no token goes round between
     /// tasks of the kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedHandoffs>,
     /// What else happened in the window.
     pub evidence: Evidence,

@@ -12,11 +12,7 @@ use crate::{
     ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers, Refusal, RuntimeRun,
     Sample, SelfTest, printable,
 };
-use chain::is_sealed;
 pub use chain::{BrokenChain, Chain};
-
-/// From this version on each line ends in a checksum.
-const CHECKED_SINCE: u32 = 2;
 
 /// A line longer than this is damage, not data: the longest that is written stays below 1 MiB.
 const LINE_LIMIT: Bytes = Bytes::mib(64);
@@ -162,8 +158,8 @@ pub enum ReadRecordError {
     },
     /// The file is of a version this program does not know.
     #[error(
-        "{path} is of format {found}, need {MEASURE_SCHEMA}/1 to {MEASURE_SCHEMA}/{MEASURE_VERSION}; read it \
-             with the version of switchcost that wrote it or a later one"
+        "{path} is of format {found}, need {MEASURE_SCHEMA}/{MEASURE_VERSION}; read it with a version of switchcost \
+             that writes that format"
     )]
     Version {
         /// Where.
@@ -197,9 +193,9 @@ pub struct MeasureRecord {
     pub self_tests: Vec<SelfTest>,
     /// Load latencies.
     pub latencies: Vec<Latency>,
-    /// Every batch, clean or not, in the order they were run; since version 2 those run for counters or single hand-offs.
+    /// Every batch that was run for counters or single hand-offs, in the order they were run.
     pub samples: Vec<Sample>,
-    /// Every window of cycles, clean or not, in the order they were run. None in version 1.
+    /// Every window of cycles, clean or not, in the order they were run.
     pub cycles: Vec<Cycles>,
     /// What runtimes told of their repetitions.
     pub runtime_runs: Vec<RuntimeRun>,
@@ -225,11 +221,6 @@ impl MeasureRecord {
             end: None,
             has_cut_line: false,
         }
-    }
-
-    /// Whether its lines carry checksums, which were right: a record of version 1 may have been changed unseen.
-    pub fn is_checked(&self) -> bool {
-        version(&self.header.schema).is_some_and(|version| version >= CHECKED_SINCE)
     }
 
     /// Reads a record up to its last whole line.
@@ -288,8 +279,8 @@ struct Lines<'a> {
     limit: Bytes,
     number: u64,
     has_cut_line: bool,
-    /// Up to the line before, where lines have checksums.
-    chain: Option<Chain>,
+    /// Up to the line before.
+    chain: Chain,
 }
 
 /// What comes next in the file.
@@ -304,7 +295,7 @@ enum Piece {
 
 impl<'a> Lines<'a> {
     fn new(reader: BufReader<File>, path: &'a Path, limit: Bytes) -> Self {
-        Lines { reader, path, limit, number: 0, has_cut_line: false, chain: None }
+        Lines { reader, path, limit, number: 0, has_cut_line: false, chain: Chain::default() }
     }
 
     fn next_piece(&mut self) -> Result<Piece, ReadRecordError> {
@@ -338,11 +329,7 @@ impl<'a> Lines<'a> {
 
     /// Takes the checksum off the line that was just read, or says why it is not the line that was written here.
     fn open(&mut self, line: &mut Vec<u8>) -> Result<(), String> {
-        match self.chain {
-            Some(chain) => self.chain = Some(chain.open(line).map_err(|broken| self.in_its_place(broken))?),
-            None if is_sealed(line) => return Err("it ends in a checksum, which version 1 does not have".to_owned()),
-            None => {}
-        }
+        self.chain = self.chain.open(line).map_err(|broken| self.in_its_place(broken))?;
         Ok(())
     }
 
@@ -367,8 +354,7 @@ impl<'a> Lines<'a> {
 
     fn header(&mut self) -> Result<Header, ReadRecordError> {
         let mut line = self.first_line()?;
-        let version = self.version(&line)?;
-        self.chain = (version >= CHECKED_SINCE).then(Chain::default);
+        self.see_version(&line)?;
         self.open(&mut line).map_err(|why| self.no_header(&format!("line 1: {why}")))?;
         match serde_json::from_slice(&line) {
             Ok(Line::Header(header)) => Ok(*header),
@@ -377,15 +363,16 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The version that a first line says it is of.
-    fn version(&self, line: &[u8]) -> Result<u32, ReadRecordError> {
+    /// Refuses a first line of another version, however unlike ours it is.
+    fn see_version(&self, line: &[u8]) -> Result<(), ReadRecordError> {
         let value: serde_json::Value =
             serde_json::from_slice(line).map_err(|_| self.no_header("its first line is not JSON"))?;
         let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
-        if !schema.strip_prefix(MEASURE_SCHEMA).is_some_and(|rest| rest.starts_with('/')) {
-            return Err(self.no_header(&format!("its schema is {schema:?}, not {MEASURE_SCHEMA}")));
+        match schema.strip_prefix(MEASURE_SCHEMA).and_then(|rest| rest.strip_prefix('/')) {
+            Some(version) if version == MEASURE_VERSION.to_string() => Ok(()),
+            Some(_) => Err(ReadRecordError::Version { path: self.path.to_owned(), found: printable(schema) }),
+            None => Err(self.no_header(&format!("its schema is {schema:?}, not {MEASURE_SCHEMA}"))),
         }
-        version(schema).ok_or_else(|| ReadRecordError::Version { path: self.path.to_owned(), found: printable(schema) })
     }
 
     fn no_header(&self, why: &str) -> ReadRecordError {
@@ -400,13 +387,6 @@ impl<'a> Lines<'a> {
             why: why.to_owned(),
         }
     }
-}
-
-/// The version in a schema, where it is one that this program reads and is written as it writes it: neither `+1` nor
-/// `01`.
-fn version(schema: &str) -> Option<u32> {
-    let digits = schema.strip_prefix(MEASURE_SCHEMA)?.strip_prefix('/')?;
-    (1..=MEASURE_VERSION).find(|known| known.to_string() == digits)
 }
 
 fn too_long(limit: Bytes) -> String {

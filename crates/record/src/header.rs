@@ -6,10 +6,10 @@ use crate::{Cycles, HostManifest, Plan, RuntimeFacts, RuntimeRun, Sample};
 
 /// Name of the format; the header carries it with [`MEASURE_VERSION`] behind a slash.
 ///
-/// Version 1: the first. Version 2: each line ends in a checksum of itself and of the lines before it.
+/// Version 1 was never released: its lines had no checksums, and its batches no cycles. Version 2: the first.
 pub const MEASURE_SCHEMA: &str = "switchcost.record.measure";
 
-/// The newest version that this program writes and reads.
+/// The version that this program writes and reads.
 pub const MEASURE_VERSION: u32 = 2;
 
 /// The clock that ticks are readings of.
@@ -37,10 +37,10 @@ pub struct CoreClock {
     /// What reading the clock adds to a probe.
     pub overhead_ticks: Ticks,
     /// Time of the additions over that of the chain on an unshared core of this kind, in thousandths; `None` if not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unshared_per_mille: Option<u32>,
     /// perf's name of the counter of core cycles; `None` if none gave the known answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counter: Option<String>,
     /// What sharing the core cost in earlier runs on this machine; empty if not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -125,9 +125,8 @@ pub struct Header {
     pub host: HostManifest,
     /// The clock.
     pub clock: ClockFacts,
-    /// The core's clock; `None` in records of batches alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core_clock: Option<CoreClock>,
+    /// The core's clock.
+    pub core_clock: CoreClock,
     /// The controls.
     pub controls: Vec<Control>,
     /// The runtimes of languages whose tasks are measured.
@@ -146,15 +145,15 @@ pub struct Latency {
     pub loads: u64,
     /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
-    /// The same chase, each time after other memory was walked that exceeds all caches together; none in older records, for sizes
+    /// The same chase, each time after other memory was walked that exceeds all caches together; none for sizes
     /// beyond the last level, and where there was no such memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
     /// The same with one load a page, so that each needs a translation, too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied_by_page: Option<Walks>,
-    /// Independent loads in order, one a line: as fast as lines arrive. None in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Independent loads in order, one a line: as fast as lines arrive.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_order: Option<Walks>,
 }
 
@@ -242,9 +241,9 @@ pub enum Line {
     SelfTest(SelfTest),
     /// A load latency measured on this machine.
     Latency(Latency),
-    /// A timed batch; since version 2 only those that were run for counters or single hand-offs.
+    /// A batch that was run for counters or single hand-offs.
     Sample(Box<Sample>),
-    /// Cycles of short batches, since version 2.
+    /// Cycles of short batches.
     Cycles(Box<Cycles>),
     /// What a runtime told of a repetition.
     Runtime(Box<RuntimeRun>),

@@ -109,7 +109,7 @@ pub struct InterruptLoad {
     /// Length of that time, in milliseconds.
     pub observed_ms: u64,
     /// Share of that time in which the CPU was not idle, in thousandths; none if the kernel does not report it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_per_mille: Option<u64>,
 }
 
@@ -130,7 +130,7 @@ pub struct HostManifest {
     /// CPU model name.
     pub cpu_model: Fact<String>,
     /// Revision of the processor's microcode; none if the kernel does not report it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
     /// CPUs that are online.
     pub cpus_online: Vec<CpuId>,
@@ -141,10 +141,10 @@ pub struct HostManifest {
     /// Caches as seen from the first CPU that is allowed and online, nearest first.
     pub caches: Vec<Cache>,
     /// Files that should describe one more cache, and what is wrong with them.
-    #[serde(default, alias = "untold_caches", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undescribed_caches: Vec<String>,
     /// Sustained and highest clock rate of a core in kHz; none if not reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub core_khz: Option<[u64; 2]>,
     /// TLBs, by page size.
     pub tlbs: Fact<Vec<Tlb>>,
@@ -181,10 +181,10 @@ pub struct HostManifest {
     /// Interrupt load per CPU; empty where no CPU is chosen (observations, simulations).
     pub interrupts: Vec<InterruptLoad>,
     /// CPU quota of this process's control group, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<CpuQuota>,
-    /// Features of the scheduler, as far as they could be probed; none in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Features of the scheduler, as far as they could be probed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
 }
 

@@ -91,14 +91,14 @@ pub struct Case {
     pub working_set: WorkingSet,
     /// What each of the other tasks touches while the first is away, where the case is about how the first one's working set
     /// comes back: several walks behind each switch. `None` where a switch is compared with none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
     /// Where the tasks run.
     pub placement: Placement,
     /// Under which policy.
     pub policy: Policy,
     /// Of tasks of a language's runtime, which, and how they hand on the token; `None` of all others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeCase>,
     /// The switches that the kernel is expected to count; `None` where the count is reported but not judged,
     /// because the tasks do not share one CPU.
@@ -138,8 +138,7 @@ pub struct Plan {
     pub max_repetitions: u32,
     /// Intended length of one timed batch.
     pub batch_ns: Nanos,
-    /// Intended length of all cycles of one repetition; 0 in records of version 1.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// Intended length of all cycles of one repetition.
     pub repetition_ns: Nanos,
     /// Length of the made-up switch of `synthetic`.
     pub synthetic_switch_ns: Nanos,
@@ -147,11 +146,6 @@ pub struct Plan {
     pub synthetic_reload_ns: Nanos,
     /// Whether hardware and software counters were asked for.
     pub wants_counters: bool,
-}
-
-/// What a record of version 1 does not have is not written of it either.
-fn is_zero(time: &Nanos) -> bool {
-    *time == Nanos(0)
 }
 
 #[cfg(test)]

@@ -73,14 +73,13 @@ pub struct Evidence {
     pub task_cpu_ns: Nanos,
     /// Of it, time in user mode, as the kernel reports it (granularity: 10 ms). A kernel that counts by ticks divides a task's time by what
     /// they found in its whole life, the work around the batches included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_user_ns: Option<Nanos>,
     /// Of it, time in the kernel, likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_system_ns: Option<Nanos>,
     /// Time that all tasks together were ready to run and waited for a CPU. On one CPU that is how a ring works; across CPUs another task
     /// had the task's CPU.
-    #[serde(default)]
     pub run_delay_ns: Option<Nanos>,
     /// Time stolen by the hypervisor on the measured CPUs (granularity: one kernel tick, 10 ms).
     pub steal_ns: Option<Nanos>,
@@ -108,7 +107,7 @@ pub struct Evidence {
     pub is_clock_backwards: bool,
 }
 
-/// One timed batch of one arm, raw.
+/// One batch of one arm that was run for counters or single hand-offs, raw. Its time enters no estimate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Index into the plan's cases.
@@ -131,20 +130,12 @@ pub struct Sample {
     pub user_switches: u64,
     /// What else happened.
     pub evidence: Evidence,
-    /// Counter readings, where this batch was run for them; its time is then not used for estimates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Counter readings, where this batch was run for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<BTreeMap<String, u64>>,
-    /// Single hand-offs timed from before the send to after the receive, where this batch was run for them; its
-    /// total time is then not used for estimates.
+    /// Single hand-offs timed from before the send to after the receive, where this batch was run for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoff_ticks: Vec<u32>,
-}
-
-impl Sample {
-    /// Whether the batch's time may enter an estimate: it carried no extra instrument.
-    pub fn is_plain(&self) -> bool {
-        self.counters.is_none() && self.handoff_ticks.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -180,14 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_with_an_extra_instrument_is_not_plain() {
-        assert!(sample().is_plain());
-        assert!(!Sample { counters: Some(BTreeMap::new()), ..sample() }.is_plain(), "asked for, and read nothing");
-        assert!(!Sample { handoff_ticks: vec![1], ..sample() }.is_plain());
-    }
-
-    #[test]
-    fn a_plain_sample_says_nothing_of_instruments() {
+    fn a_sample_says_nothing_of_instruments_that_it_was_not_run_for() {
         let json = serde_json::to_value(sample()).expect("JSON");
         assert_eq!((json.get("counters"), json.get("handoff_ticks")), (None, None));
         assert_eq!(json["evidence"]["steal_ns"], serde_json::Value::Null, "not shown is said, not left out");

@@ -31,7 +31,7 @@ pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
 
 /// A record without results; push what was found.
 pub(crate) fn measured() -> (MeasureRecord, Findings) {
-    let record = MeasureRecord::read(&sample("record", "measure-1.jsonl")).expect("a committed record");
+    let record = MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
     let mut findings = switchcost_analysis::analyse(&record);
     findings.results.clear();
     (record, findings)
@@ -53,7 +53,7 @@ pub(crate) fn estimate(ns: f64) -> Estimate {
 
 /// A case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
-    let record = MeasureRecord::read(&sample("record", "measure-1.jsonl")).expect("a committed record");
+    let record = MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
     let mut finding = switchcost_analysis::analyse(&record).results.remove(0);
     let case = &mut finding.case;
     (case.mechanism, case.between, case.tasks) = (mechanism, Between::Process, 2);

@@ -19,7 +19,7 @@ mod tree;
 use std::collections::BTreeMap;
 
 use switchcost_profile::{Profile, Program};
-use switchcost_trace::{Block, Chunk, Lives, Mapping, Mark, ProcessId, Reference, TraceHeader};
+use switchcost_trace::{Block, Chunk, Mapping, Mark, ProcessId, ProcessTable, Reference, TraceHeader};
 
 use company::{Access, Arrival, Company};
 use over_cuts::OverCuts;
@@ -45,7 +45,7 @@ const MOST_TOUCHED: u64 = 1 << 20;
 /// Follows a trace from its start.
 #[derive(Debug)]
 pub struct Profiler {
-    lives: Lives,
+    table: ProcessTable,
     recency: Recency,
     company: Company,
     over_cuts: OverCuts,
@@ -71,7 +71,7 @@ impl Default for Profiler {
 impl Profiler {
     fn of_lines(most: usize) -> Profiler {
         Profiler {
-            lives: Lives::default(),
+            table: ProcessTable::default(),
             recency: Recency::of(most),
             company: Company::default(),
             over_cuts: OverCuts::default(),
@@ -104,7 +104,7 @@ impl Profiler {
     }
 
     fn process(&self) -> ProcessId {
-        self.lives.running_task().map_or(ProcessId(0), |task| task.process)
+        self.table.running_process()
     }
 
     fn block(&mut self, space: u64, block: &Block, references: &[Reference]) {
@@ -140,7 +140,7 @@ impl Profiler {
 
     fn mark(&mut self, mark: &Mark) {
         self.credit();
-        self.lives.follow(mark);
+        self.table.follow(mark);
         match mark {
             Mark::KernelTouch { address, bytes, is_store } if *bytes > 0 => {
                 let access = if *is_store { Access::Store } else { Access::Load };

@@ -37,7 +37,7 @@ impl Width {
 pub(crate) enum Content {
     /// A number of the tuple itself: what a reader takes it back from.
     Number(Width, fn(&Interval) -> u64, fn(&mut Interval, u64)),
-    /// The same, of 64 bits, that some tuples do not have, and no tuple of a file without the column.
+    /// The same, of 64 bits, that some tuples do not have.
     Optional(fn(&Interval) -> Option<u64>, fn(&mut Interval, Option<u64>)),
     /// A number that an index stands for; for readers other than ours.
     Looked(fn(&Simulation, &Interval) -> u32),

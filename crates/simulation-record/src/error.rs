@@ -83,8 +83,8 @@ pub enum ReadSimulationError {
     },
     /// The file is of a version this program does not know.
     #[error(
-        "{path} is of format {found}, need {SIMULATION_SCHEMA}/1 to {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; \
-             read it with the version of switchcost that wrote it or a later one"
+        "{path} is of format {found}, need {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; read it with a version of switchcost \
+             that writes that format"
     )]
     Version {
         /// Where.

@@ -30,5 +30,5 @@ pub use write::SimulationWriter;
 /// Version 1: the first.
 pub const SIMULATION_SCHEMA: &str = "switchcost.record.simulation";
 
-/// The newest version that this program writes and reads.
+/// The version that this program writes and reads.
 pub const SIMULATION_VERSION: u32 = 1;

@@ -268,7 +268,7 @@ impl RecordFile<'_> {
                 self.no_record(format!("its schema is {}, not {SIMULATION_SCHEMA}", printable(&format!("{schema:?}"))))
             );
         };
-        if (1..=SIMULATION_VERSION).any(|known| known.to_string() == version) {
+        if version == SIMULATION_VERSION.to_string() {
             Ok(())
         } else {
             Err(ReadSimulationError::Version { path: self.0.to_owned(), found: printable(schema) })
@@ -280,23 +280,22 @@ impl RecordFile<'_> {
         let schema = metadata.file_metadata().schema_descr();
         let find = |column: &'static Column, width: Width, is_optional: bool| {
             let is_it = |i: &usize| schema.column(*i).path().string() == column.name;
-            let Some(index) = (0..schema.num_columns()).find(is_it) else {
-                return if is_optional { Ok(None) } else { Err("it is not there") };
-            };
+            let index = (0..schema.num_columns()).find(is_it).ok_or("it is not there")?;
             let found = schema.column(index);
             let is_fit = found.max_def_level() == i16::from(is_optional) && found.max_rep_level() == 0;
-            if !is_fit || found.physical_type() != width.physical() {
-                return Err("it is of another type");
+            if is_fit && found.physical_type() == width.physical() {
+                Ok((index, column))
+            } else {
+                Err("it is of another type")
             }
-            Ok(Some((index, column)))
         };
         let named = |column: &'static Column| {
             let found = match column.content {
                 Content::Number(width, ..) => find(column, width, false),
                 Content::Optional(..) => find(column, Width::Bits64, true),
-                _ => Ok(None),
+                _ => return None,
             };
-            found.map_err(|why| self.damaged(&format!("column {}", column.name), why.to_owned())).transpose()
+            Some(found.map_err(|why| self.damaged(&format!("column {}", column.name), why.to_owned())))
         };
         COLUMNS.iter().filter_map(named).collect()
     }

@@ -11,13 +11,12 @@ pub struct LostTo {
     pub processes: u64,
     /// Another process ran, and a line of the kernel's half of all address spaces came in.
     pub kernel: u64,
-    /// The process itself ran: others had made the line old or taken its room. In records from before `state`, those of `state`, too.
+    /// The process itself ran: others had made the line old or taken its room.
     pub aged: u64,
     /// A flush at a switch.
     pub flushed: u64,
     /// The process itself ran, and the level does not keep a process's own lines in the order that they would have alone: no process caused
     /// it.
-    #[serde(default)]
     pub state: u64,
     /// No line left that the private hierarchy holds: a victim cache or stream buffer differs, a write buffer or a bus is busy.
     pub other: u64,
@@ -127,7 +126,6 @@ pub struct PlaceCost {
     /// heap, other anonymous memory.
     pub offset: u64,
     /// Function or variable, where known; of the kernel's memory what it holds.
-    #[serde(alias = "function")]
     pub symbol: Option<String>,
     /// Source file and line of code, where known.
     pub line: Option<String>,

@@ -6,6 +6,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attribution;
+mod by_depth;
 mod since;
 
 use schemars::JsonSchema;
@@ -191,17 +192,13 @@ pub struct MissOrigins {
     pub intrinsic: u64,
     /// It is, and it left the shared one while another process ran, for a line of that.
     pub evicted_by_others: u64,
-    /// It is, and it left the shared one while another process ran, for a line of the kernel's half of all address spaces. 0 in records
-    /// that were written before it was counted separately.
-    #[serde(default)]
+    /// It is, and it left the shared one while another process ran, for a line of the kernel's half of all address spaces.
     pub evicted_by_kernel: u64,
     /// It is, and it left the shared one while the process itself ran: others had made it old or taken its room.
     pub aged_by_others: u64,
     /// It is, and a flush at a switch emptied the shared one.
     pub flushed: u64,
-    /// As `aged_by_others`, in a level that does not keep a process's own lines in the order that they would have alone. In records that
-    /// were written before it was counted separately it is in `aged_by_others`.
-    #[serde(default)]
+    /// As `aged_by_others`, in a level that does not keep a process's own lines in the order that they would have alone.
     pub state: u64,
 }
 
@@ -215,8 +212,7 @@ pub struct MissDifference {
     pub lost: u64,
     /// They missed in the private hierarchy and not in the shared one.
     pub gained: u64,
-    /// Of those gained, what the process asked for the first time. 0 in records that were written before it was counted.
-    #[serde(default)]
+    /// Of those gained, what the process asked for the first time.
     pub first_touches: u64,
 }
 
@@ -226,9 +222,7 @@ pub struct MissDifference {
 pub enum Depth {
     /// Everything.
     Full,
-    /// Counters and tuples added up over segments; nothing lost and gained, no origins, losses, evictions and
-    /// code. What a single pass for many
-    /// designs gives.
+    /// Counters and tuples added up over segments, and no [`Detail`]: what a single pass for many designs gives.
     Counters,
 }
 
@@ -237,26 +231,34 @@ pub enum Depth {
 pub struct DesignResult {
     /// The design.
     pub design: Design,
-    /// How much is said about it.
-    pub depth: Depth,
     /// The three hierarchies.
     pub hierarchies: ByView<HierarchyCounts>,
+    /// Where physical addresses are from. None where no level wants any.
+    pub physical_pages: Option<PhysicalPages>,
+    /// Why. None where a single pass was for many designs.
+    #[serde(flatten, with = "by_depth")]
+    pub detail: Option<Detail>,
+}
+
+impl DesignResult {
+    /// How much it says.
+    pub fn depth(&self) -> Depth {
+        if self.detail.is_some() { Depth::Full } else { Depth::Counters }
+    }
+}
+
+/// Whom and what the cycles and misses of one design are attributed to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Detail {
     /// Where misses come from, by level, then by TLB.
     pub origins: Vec<MissOrigins>,
-    /// Lost to others and gained from them, by level, then by TLB. Empty for designs of [`Depth::Counters`], and in records
-    /// that were written before it was counted.
-    #[serde(default)]
+    /// Lost to others and gained from them, by level, then by TLB.
     pub miss_differences: Vec<MissDifference>,
-    /// Cycles lost, by what evicted them. None for designs of [`Depth::Counters`], and in records that were written before it was counted.
-    #[serde(default)]
-    pub lost_cycles: Option<LostCycles>,
-    /// Cycles gained, by what brought the lines in. None for designs of [`Depth::Counters`], and in records that were written before it was
-    /// counted.
-    #[serde(default)]
-    pub gained_cycles: Option<GainedCycles>,
-    /// The most lines that the shared hierarchy held at any time, by level, then by TLB. Empty for designs of [`Depth::Counters`], and in
-    /// records that were written before it was counted.
-    #[serde(default)]
+    /// Cycles lost, by what evicted them.
+    pub lost_cycles: LostCycles,
+    /// Cycles gained, by what brought the lines in.
+    pub gained_cycles: GainedCycles,
+    /// The most lines that the shared hierarchy held at any time, by level, then by TLB.
     pub most_held: Vec<u64>,
     /// What is lost and restored, by level.
     pub losses: Vec<WorkingSetLoss>,
@@ -264,25 +266,15 @@ pub struct DesignResult {
     pub evictions: Vec<Eviction>,
     /// Excess cycles attributed to code, most expensive first, as many places as were asked for.
     pub code: Vec<PlaceCost>,
-    /// Excess cycles attributed to data, most expensive first. Empty for designs of [`Depth::Counters`], and in records that were written
-    /// before it was counted.
-    #[serde(default)]
+    /// Excess cycles attributed to data, most expensive first.
     pub data: Vec<PlaceCost>,
-    /// For what lines of others were evicted, by level, most lines first. Empty for designs of [`Depth::Counters`], and in records that
-    /// were written before it was counted.
-    #[serde(default)]
+    /// For what lines of others were evicted, by level, most lines first.
     pub evictors: Vec<EvictorPlace>,
-    /// System calls in the order of their numbers, where the trace has the kernel's instructions. Empty for designs of
-    /// [`Depth::Counters`], and in records that were written before it was counted.
-    #[serde(default)]
+    /// System calls in the order of their numbers, where the trace has the kernel's instructions.
     pub calls: Vec<CallCost>,
-    /// What the kernel takes, by 39 to 78 batches of switches (fewer, if there are fewer). Empty for designs of [`Depth::Counters`], where the trace has no instructions
-    /// of a kernel, and in records that were written before it was counted.
-    #[serde(default)]
+    /// What the kernel takes, by 39 to 78 batches of switches (fewer, if there are fewer). Empty where the trace has no instructions of a
+    /// kernel.
     pub kernel_batches: Vec<KernelBatch>,
-    /// Where physical addresses are from. None where no level wants any, and in records that were written before it was counted.
-    #[serde(default)]
-    pub physical_pages: Option<PhysicalPages>,
 }
 
 /// What a part of a trace held and what every design made of it.
@@ -342,10 +334,9 @@ pub struct TraceFacts {
     /// Whether all of the trace was simulated; otherwise why not.
     pub incomplete: Option<String>,
     /// The part of it that was to be simulated, where that was not all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<TracePart>,
     /// The guest that was traced, where it was a whole system.
-    #[serde(default)]
     pub guest: Option<GuestFacts>,
     /// What the trace says that is to be known of every number from it; hostile data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -449,8 +440,7 @@ pub struct Interval {
     pub instructions: u64,
     /// Cycles, these instructions' own included.
     pub cycles: ByView<u64>,
-    /// What others have to do with these cycles. `None` for designs of [`Depth::Counters`], and in records that were written before it was
-    /// counted.
+    /// What others have to do with these cycles. `None` for designs of [`Depth::Counters`].
     pub of_others: Option<OfOthers>,
 }
 

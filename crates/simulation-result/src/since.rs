@@ -1,8 +1,8 @@
 //! What a part of a trace came to: what was counted in the end, less what had been counted before it.
 
 use crate::{
-    ByView, DesignResult, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles, LostTo, MissDifference,
-    MissOrigins, PhysicalPages, WorkingSetLoss,
+    ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles, LostTo,
+    MissDifference, MissOrigins, PhysicalPages, WorkingSetLoss,
 };
 
 impl DesignResult {
@@ -12,13 +12,22 @@ impl DesignResult {
     pub fn since(self, before: &DesignResult) -> DesignResult {
         DesignResult {
             hierarchies: self.hierarchies.since(&before.hierarchies),
+            physical_pages: both(self.physical_pages, before.physical_pages.as_ref(), PhysicalPages::since),
+            detail: both(self.detail, before.detail.as_ref(), Detail::since),
+            ..self
+        }
+    }
+}
+
+impl Detail {
+    fn since(self, before: &Detail) -> Detail {
+        Detail {
             origins: each(self.origins, &before.origins, MissOrigins::since),
             miss_differences: each(self.miss_differences, &before.miss_differences, MissDifference::since),
-            lost_cycles: both(self.lost_cycles, before.lost_cycles, LostCycles::since),
-            gained_cycles: both(self.gained_cycles, before.gained_cycles, GainedCycles::since),
+            lost_cycles: self.lost_cycles.since(before.lost_cycles),
+            gained_cycles: self.gained_cycles.since(before.gained_cycles),
             losses: each(self.losses, &before.losses, WorkingSetLoss::since),
             evictions: evictions(self.evictions, &before.evictions),
-            physical_pages: both(self.physical_pages, before.physical_pages, PhysicalPages::since),
             ..self
         }
     }
@@ -28,7 +37,7 @@ fn each<T>(now: Vec<T>, before: &[T], since: impl Fn(T, &T) -> T) -> Vec<T> {
     now.into_iter().zip(before).map(|(now, before)| since(now, before)).collect()
 }
 
-fn both<T: Copy>(now: Option<T>, before: Option<T>, since: impl Fn(T, T) -> T) -> Option<T> {
+fn both<T>(now: Option<T>, before: Option<&T>, since: impl Fn(T, &T) -> T) -> Option<T> {
     now.zip(before).map(|(now, before)| since(now, before))
 }
 
@@ -153,7 +162,7 @@ impl GainedCycles {
 }
 
 impl PhysicalPages {
-    fn since(self, before: PhysicalPages) -> PhysicalPages {
+    fn since(self, before: &PhysicalPages) -> PhysicalPages {
         PhysicalPages { recorded: self.recorded - before.recorded, assigned: self.assigned - before.assigned }
     }
 }

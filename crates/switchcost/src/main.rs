@@ -32,7 +32,7 @@ static MEMORY: TellingAllocator = TellingAllocator;
 
 /// Little that takes stack: there may be little of it.
 fn main() -> ExitCode {
-    match switchcost_host::limits::too_small_stack() {
+    match switchcost_facts::limits::too_small_stack() {
         None => start(),
         Some(found) => without_stack(found),
     }

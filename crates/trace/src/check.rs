@@ -7,11 +7,10 @@
 mod marks;
 mod problem;
 
-use std::collections::BTreeMap;
 use std::io::Read;
 
 use crate::{
-    Chunk, ChunkEntry, ChunkPlace, Life, Lives, Mark, ProcessId, ReadTraceError, Task, TaskId, TraceIndex, TraceReader,
+    Chunk, ChunkEntry, ChunkPlace, Life, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceIndex, TraceReader,
 };
 
 pub use problem::{Problem, Trouble};
@@ -70,10 +69,8 @@ pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
 #[derive(Debug, Default)]
 pub struct Checker {
     report: CheckReport,
-    lives: Lives,
+    table: ProcessTable,
     last_process: ProcessId,
-    /// Living tasks of each address space; none of one that has ended.
-    living: BTreeMap<ProcessId, u64>,
     /// What an index should say.
     seen: TraceIndex,
     place: ChunkPlace,
@@ -87,8 +84,8 @@ impl Checker {
         self.place = place;
         self.block = 0;
         self.enter(place);
-        if place.running != self.lives.running {
-            self.note(Trouble::Running { found: place.running, need: self.lives.running });
+        if place.running != self.table.running {
+            self.note(Trouble::Running { found: place.running, need: self.table.running });
         }
         self.parts(chunk);
         self.count(chunk);
@@ -139,9 +136,9 @@ impl Checker {
         if block.flags.0 > 1 {
             self.note(Trouble::Flags(block.flags.0));
         }
-        let has_ended = self.lives.running_task().is_some_and(|task| task.has_ended);
+        let has_ended = self.table.running_task().is_some_and(|task| task.has_ended);
         if has_ended && !block.flags.is_kernel() {
-            self.note(Trouble::RunsEnded(self.lives.running));
+            self.note(Trouble::RunsEnded(self.table.running));
         }
     }
 
@@ -164,23 +161,7 @@ impl Checker {
             let before_block = self.place.first_block + u64::from(before_block);
             self.seen.lives.push(Life { chunk: self.place.number, before_block, mark: mark.clone() });
         }
-        self.count_living(mark);
-        self.lives.follow(mark);
-    }
-
-    fn count_living(&mut self, mark: &Mark) {
-        if let Mark::Exec { task, .. } | Mark::Exit { task } = mark
-            && let Some(Task { process, has_ended: false, .. }) = self.lives.tasks.get(task)
-            && let Some(living) = self.living.get_mut(process)
-        {
-            *living -= 1;
-            if *living == 0 {
-                self.living.remove(process);
-            }
-        }
-        if let Mark::Birth { process, .. } | Mark::Exec { process, .. } = mark {
-            *self.living.entry(*process).or_insert(0) += 1;
-        }
+        self.table.follow(mark);
     }
 
     fn count(&mut self, chunk: &Chunk) {
@@ -213,6 +194,6 @@ impl Checker {
     }
 
     fn next_task(&self) -> TaskId {
-        TaskId(self.lives.tasks.last_key_value().map_or(1, |(last, _)| last.0.saturating_add(1)))
+        TaskId(self.table.tasks.last_key_value().map_or(1, |(last, _)| last.0.saturating_add(1)))
     }
 }

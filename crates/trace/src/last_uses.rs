@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::{Block, Chunk, Lives, Mark, Placed, ProcessId, Reference};
+use crate::{Block, Chunk, Mark, Placed, ProcessId, ProcessTable, Reference};
 
 /// Pages whose first use is kept: the least size that there is.
 const PAGE_BITS: u32 = 12;
@@ -67,7 +67,7 @@ struct Stretch {
 #[derive(Debug)]
 pub struct LastUses {
     line_bits: u32,
-    lives: Lives,
+    table: ProcessTable,
     lines: Met,
     pages: Met,
     stretches: Vec<Stretch>,
@@ -81,7 +81,7 @@ impl LastUses {
     pub fn of_lines(bytes: u64) -> LastUses {
         LastUses {
             line_bits: bytes.max(1).trailing_zeros(),
-            lives: Lives::default(),
+            table: ProcessTable::default(),
             lines: Met::none(),
             pages: Met::none(),
             stretches: Vec::new(),
@@ -111,21 +111,19 @@ impl LastUses {
 
     /// Passes by the next chunk of the trace: only who lives and runs behind it matters.
     pub fn pass(&mut self, chunk: &Chunk) {
-        chunk.marks.iter().for_each(|placed| self.lives.follow(&placed.mark));
+        chunk.marks.iter().for_each(|placed| {
+            self.table.follow(&placed.mark);
+        });
     }
 
     /// Who runs from which block on.
     fn follow(&mut self, chunk: &Chunk) {
         self.stretches.clear();
-        self.stretches.push(Stretch { start: 0, process: self.running() });
+        self.stretches.push(Stretch { start: 0, process: self.table.running_process() });
         for Placed { before_block, mark } in &chunk.marks {
-            self.lives.follow(mark);
-            self.stretches.push(Stretch { start: *before_block as usize, process: self.running() });
+            self.table.follow(mark);
+            self.stretches.push(Stretch { start: *before_block as usize, process: self.table.running_process() });
         }
-    }
-
-    fn running(&self) -> ProcessId {
-        self.lives.running_task().map_or(ProcessId(0), |task| task.process)
     }
 
     /// Frames are given to pages when these are used, or stored to, for the first time.
@@ -236,15 +234,15 @@ mod tests {
     use crate::testing::chunks;
 
     /// Every use of a line or page in its order: the address space, whether it is code or stored to, and its number.
-    fn uses(chunk: &Chunk, lives: &mut Lives, bits: u32) -> Vec<(u32, bool, bool, u64)> {
+    fn uses(chunk: &Chunk, table: &mut ProcessTable, bits: u32) -> Vec<(u32, bool, bool, u64)> {
         let mut all = Vec::new();
         let mut marks = chunk.marks.iter().peekable();
         let mut references = chunk.references.iter();
         for (at, block) in chunk.blocks.iter().enumerate() {
             while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= at) {
-                lives.follow(&placed.mark);
+                table.follow(&placed.mark);
             }
-            let running = lives.running_task().map_or(0, |task| task.process.0);
+            let running = table.running_process().0;
             let mut add = |is_code, is_store, (first, last): (u64, u64)| {
                 let owner = if first >> 47 & 1 == 0 { running } else { u32::MAX };
                 all.extend((first >> bits..=last >> bits).map(|line| (owner, is_code, is_store, line)));
@@ -254,7 +252,9 @@ mod tests {
                 add(false, used.is_store(), (used.address(), used.address() + u64::from(used.bytes()) - 1));
             }
         }
-        marks.for_each(|placed| lives.follow(&placed.mark));
+        marks.for_each(|placed| {
+            table.follow(&placed.mark);
+        });
         all
     }
 
@@ -271,12 +271,12 @@ mod tests {
         fn lines_have_the_same_last_uses_and_pages_the_same_first_ones(chunks in chunks(60)) {
             for bits in [4, 6] {
                 let mut last_uses = LastUses::of_lines(1 << bits);
-                let (mut lives, mut lives_of_kept) = (Lives::default(), Lives::default());
+                let (mut table, mut table_of_kept) = (ProcessTable::default(), ProcessTable::default());
                 let mut kept = Chunk::default();
                 for chunk in &chunks {
                     last_uses.keep(chunk, &mut kept);
                     let of = |bits| {
-                        let (mut all, mut of_kept) = (lives.clone(), lives_of_kept.clone());
+                        let (mut all, mut of_kept) = (table.clone(), table_of_kept.clone());
                         let both = (uses(chunk, &mut all, bits), uses(&kept, &mut of_kept, bits));
                         (both, (all, of_kept))
                     };
@@ -284,8 +284,8 @@ mod tests {
                     prop_assert_eq!(once(all.into_iter().rev()), once(of_kept.into_iter().rev()));
                     let ((all, of_kept), after) = of(PAGE_BITS);
                     prop_assert_eq!(once(all.into_iter()), once(of_kept.into_iter()));
-                    (lives, lives_of_kept) = after;
-                    prop_assert_eq!(&lives, &lives_of_kept);
+                    (table, table_of_kept) = after;
+                    prop_assert_eq!(&table, &table_of_kept);
                     let claimed: usize = kept.blocks.iter().map(|block| usize::from(block.references)).sum();
                     prop_assert_eq!(claimed, kept.references.len());
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use crate::{Cause, Chunk, Lives, Mark, ProcessId, ReadTraceError, TaskId, TraceHeader, TraceReader};
+use crate::{Cause, Chunk, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceHeader, TraceReader};
 
 /// What is in a trace. Where it is cut or damaged: in what could be read.
 #[derive(Debug)]
@@ -95,11 +95,11 @@ impl TraceSummary {
 /// Reads a trace to its end, or to where it is cut or damaged, and counts.
 pub fn summarize<R: Read>(mut reader: TraceReader<R>) -> TraceSummary {
     let mut summary = TraceSummary::new(reader.header().clone());
-    let mut lives = Lives::default();
+    let mut table = ProcessTable::default();
     let mut chunk = Chunk::default();
     loop {
         match reader.next_into(&mut chunk) {
-            Ok(true) => summary.add(&chunk, &mut lives),
+            Ok(true) => summary.add(&chunk, &mut table),
             Ok(false) => break,
             Err(error) => {
                 summary.loss = Some(error);
@@ -112,7 +112,7 @@ pub fn summarize<R: Read>(mut reader: TraceReader<R>) -> TraceSummary {
 }
 
 impl TraceSummary {
-    fn add(&mut self, chunk: &Chunk, lives: &mut Lives) {
+    fn add(&mut self, chunk: &Chunk, table: &mut ProcessTable) {
         self.chunks += 1;
         self.blocks += chunk.blocks.len() as u64;
         let stores = chunk.references.iter().filter(|reference| reference.is_store()).count() as u64;
@@ -122,19 +122,19 @@ impl TraceSummary {
         let mut from = 0;
         for placed in &chunk.marks {
             let to = placed.before_block as usize;
-            self.run(blocks.slice(from..to), lives);
+            self.run(blocks.slice(from..to), table);
             from = to;
             self.mark(&placed.mark);
-            lives.follow(&placed.mark);
+            table.follow(&placed.mark);
         }
-        self.run(blocks.slice(from..blocks.len()), lives);
+        self.run(blocks.slice(from..blocks.len()), table);
     }
 
-    fn run(&mut self, blocks: crate::BlockRun<'_>, lives: &Lives) {
+    fn run(&mut self, blocks: crate::BlockRun<'_>, table: &ProcessTable) {
         if blocks.is_empty() {
             return;
         }
-        let process = lives.running_task().map_or(ProcessId(0), |task| task.process);
+        let process = table.running_process();
         let counts = self.processes.entry(process).or_default();
         for block in blocks.iter() {
             let instructions = u64::from(block.instructions);

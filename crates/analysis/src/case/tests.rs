@@ -1,10 +1,10 @@
 //! What comes of one case: numbers, verdicts, flags and their full text.
 
-use switchcost_record::{Cycles, MeasureRecord, Policy, Refusal, Relation, Sample, SwitchPlan};
+use switchcost_record::{Arm, Cycles, MeasureRecord, Policy, Refusal, Relation, Sample, SwitchPlan};
 use switchcost_units::{Bytes, CpuId, Nanos};
 
 use crate::findings::{CaseFinding, Estimate, Verdict};
-use crate::testing::{FakeCase, fake_record, fake_record_of_cycles};
+use crate::testing::{Core, FakeCase, WINDOWS, fake_record, fake_record_on};
 use crate::{analyse, is_case_done};
 
 fn found_in(record: &MeasureRecord) -> CaseFinding {
@@ -15,10 +15,17 @@ fn found(case: FakeCase) -> CaseFinding {
     found_in(&fake_record(vec![case], 8))
 }
 
-/// After `change` to every sample.
-fn found_after(case: FakeCase, change: impl Fn(&mut Sample)) -> CaseFinding {
+/// After `change` to every window.
+fn found_after(case: FakeCase, change: impl Fn(&mut Cycles)) -> CaseFinding {
     let mut record = fake_record(vec![case], 8);
-    record.samples.iter_mut().for_each(change);
+    record.cycles.iter_mut().for_each(change);
+    found_in(&record)
+}
+
+/// After `change` to the first windows of each repetition.
+fn found_after_first(windows: usize, change: impl Fn(&mut Cycles)) -> CaseFinding {
+    let mut record = fake_record(vec![FakeCase::pipe()], 8);
+    record.cycles.chunks_mut(WINDOWS).flat_map(|of_one| &mut of_one[..windows]).for_each(change);
     found_in(&record)
 }
 
@@ -51,7 +58,7 @@ fn each_number_is_what_it_says() {
     assert_is(&found.baseline_ns, 900.0, 0.002);
     assert_is(&found.round_trip_ns, 2.0 * 2_600.0, 0.002);
     assert_eq!(found.switches_per_handoff, Some(1.0));
-    assert_eq!(found.excluded.of, 8 * 16);
+    assert_eq!(found.excluded.of, 8 * WINDOWS);
 }
 
 #[test]
@@ -89,12 +96,16 @@ fn across_cpus_only_the_hand_off_has_a_price() {
     assert_eq!((names(&found), found.verdict), (vec!["handoff-across-cpus"], Verdict::Measured));
 }
 
-/// A neighbour may lengthen probes; it cannot take switches away.
+fn with_fault(window: &mut Cycles) {
+    window.evidence.major_faults = 1;
+}
+
+/// A disturbance may lengthen everything; it cannot take switches away.
 #[test]
 fn a_token_that_moves_without_switches_is_reported_before_any_disturbance() {
     let mut alone = FakeCase::pipe();
     alone.switches_per_handoff = 0.0;
-    let found = found_after(alone, |sample| sample.evidence.steal_ns = Some(Nanos::millis(10)));
+    let found = found_after(alone, with_fault);
     assert_eq!(names(&found), ["switch-count"]);
     assert!(why(&found).contains("counted 0.00 switches a hand-off where 1.00 were planned"), "{}", why(&found));
 }
@@ -121,17 +132,11 @@ fn tasks_that_do_not_switch_are_refused() {
     let text = "the kernel counted 0.00 switches a hand-off where 1.00 were planned: the token moves without a switch; \
                 see that all tasks are on one CPU, or choose one with --cpu";
     assert_eq!(why(&found(idle)), text);
-    let restless = found_after(FakeCase::pipe(), |sample| {
-        sample.kernel_switches.voluntary += if sample.arm.switches() { 0 } else { 5_000 };
-    });
-    assert_eq!(
-        why(&restless),
-        "the kernel counted 0.50 switches a hand-off in the baseline where none were planned: another task took the \
-         CPU in between; stop the other load, or choose a quieter CPU with --cpu"
-    );
-    let still = found_after(FakeCase::fiber(), |sample| sample.user_switches = 0);
+    let still = found_after(FakeCase::fiber(), |window| window.user_switches = 0);
     assert_eq!(why(&still), "fiber counted no switches itself, need one per hand-off or more; report this as a bug");
-    let disturbed = found_after(FakeCase::fiber(), |sample| sample.kernel_switches.voluntary = 5_000);
+    let disturbed = found_after(FakeCase::fiber(), |window| {
+        window.kernel_switches.voluntary = window.switching_handoffs / 2;
+    });
     assert_eq!(
         why(&disturbed),
         "the kernel counted 0.50 switches a hand-off where none were planned: the thread was not left alone; stop the \
@@ -139,71 +144,57 @@ fn tasks_that_do_not_switch_are_refused() {
     );
 }
 
-fn stolen_below(position: u32) -> impl Fn(&mut Sample) {
-    move |sample| {
-        if sample.position < position && sample.repetition % 2 == 0 {
-            sample.evidence.steal_ns = Some(Nanos::millis(10));
-        }
-    }
-}
-
 #[test]
-fn a_case_of_mostly_disturbed_samples_is_not_measured() {
-    let found = found_after(FakeCase::pipe(), stolen_below(6));
+fn a_case_of_mostly_disturbed_windows_is_not_measured() {
+    let found = found_after_first(4, with_fault);
     assert_eq!(
         why(&found),
-        "24 of 64 samples (38 %) were disturbed, 24 of them by steal: the hypervisor ran another machine on this CPU; \
-         run it again at a quieter time, choose another CPU with --cpu, or use a machine with dedicated CPUs"
+        "32 of 80 samples (40 %) were disturbed, 32 of them by faults: pages were missing while the clock ran; free some \
+         memory, and allow locked memory: ulimit -l unlimited"
     );
     assert_eq!(names(&found), ["disturbed"]);
     assert_eq!(found.direct_ns, None);
-    assert_eq!(found.excluded.by_reason.get("steal"), Some(&24));
+    assert_eq!(found.excluded.by_reason.get("faults"), Some(&32));
 }
 
 #[test]
 fn a_core_of_two_speeds_is_measured_at_its_usual_one() {
-    let found = found_after(FakeCase::pipe(), |sample| {
-        // Three of eight samples: more than may be left out for anything else.
-        if sample.position % 8 < 3 {
-            let slow = |ticks: switchcost_units::Ticks| switchcost_units::Ticks(ticks.0 * 5 / 4);
-            sample.evidence.probe_before = slow(sample.evidence.probe_before);
-            sample.evidence.probe_after = slow(sample.evidence.probe_after);
-            sample.ticks = slow(sample.ticks);
-        }
-    });
-    assert_eq!((&found.verdict, names(&found)), (&Verdict::Suspect, vec!["partly-disturbed"]));
-    assert_eq!(found.excluded.by_reason.get("frequency"), Some(&24));
+    let mut windows = 0;
+    // Three of eight windows: more than may be left out for anything else.
+    let core = || {
+        windows += 1;
+        Core { slowness: if windows % 8 < 3 { 1.25 } else { 1.0 }, is_shared: false }
+    };
+    let found = found_in(&fake_record_on(vec![FakeCase::pipe()], 8, core));
+    assert_eq!((&found.verdict, names(&found)), (&Verdict::Measured, vec![]));
+    assert_is(&found.direct_ns, 1_700.0, 0.01);
+    assert_eq!(found.excluded.total, 0);
 }
 
 #[test]
-fn much_foreign_time_in_few_samples_leaves_no_number() {
-    let found = found_after(FakeCase::pipe(), |sample| {
-        // One sample of eight is five times as long for another task's turn: a third of all time.
-        if sample.position == 0 {
-            sample.evidence.wall_ns = Nanos(sample.evidence.wall_ns.0 * 5);
-        }
-    });
+fn much_foreign_time_in_few_windows_leaves_no_number() {
+    // One window of ten is five times as long for another task's turn: more than a quarter of all time.
+    let found = found_after_first(1, |window| window.evidence.wall_ns = Nanos(window.evidence.wall_ns.0 * 5));
     assert_eq!((found.direct_ns.is_none(), names(&found)), (true, vec!["disturbed"]));
-    assert!(why(&found).contains("% of the time went to other tasks, 8 of 64 samples were disturbed"), "{found:?}");
+    assert!(why(&found).contains("% of the time went to other tasks, 8 of 80 samples were disturbed"), "{found:?}");
 }
 
 #[test]
 fn a_partly_disturbed_case_is_suspect() {
-    let found = found_after(FakeCase::pipe(), stolen_below(1));
+    let found = found_after_first(1, with_fault);
     assert_eq!((&found.verdict, names(&found)), (&Verdict::Suspect, vec!["partly-disturbed"]));
-    assert_eq!((found.excluded.total, found.excluded.of), (4, 64));
-    assert!(found.flags[0].detail.starts_with("4 of 64 samples (6 %) were disturbed, 4 of them by steal: "));
+    assert_eq!((found.excluded.total, found.excluded.of), (8, 80));
+    assert!(found.flags[0].detail.starts_with("8 of 80 samples (10 %) were disturbed, 8 of them by faults: "));
 }
 
 #[test]
-fn samples_for_other_purposes_are_no_candidates() {
-    let found = found_after(FakeCase::pipe(), |sample| {
-        if sample.position == 0 {
-            sample.counters = Some(std::collections::BTreeMap::new());
-            sample.evidence.steal_ns = Some(Nanos::millis(10));
-        }
-    });
-    assert_eq!((found.excluded.total, found.excluded.of), (0, 56));
+fn batches_for_other_purposes_are_no_candidates() {
+    let mut record = fake_record(vec![FakeCase::pipe()], 8);
+    let mut sample = Sample { counters: Some(Default::default()), ..FakeCase::pipe().sample(Arm::SwitchDirect) };
+    sample.evidence.major_faults = 1;
+    record.samples = vec![sample; 40];
+    let found = found_in(&record);
+    assert_eq!((found.excluded.total, found.excluded.of, &found.verdict), (0, 80, &Verdict::Measured));
 }
 
 #[test]
@@ -298,9 +289,10 @@ fn a_wide_interval_is_reported_with_both_widths() {
 fn what_else_is_in_a_number_is_reported() {
     let bare = found(FakeCase::pipe().change(|case| case.mechanism = switchcost_record::Mechanism::PosixSem));
     assert_eq!(names(&bare), ["baseline-without-system-calls"]);
-    let preempted = found_after(FakeCase::pipe().change(|case| case.policy = Policy::Other), |sample| {
-        sample.kernel_switches.involuntary = sample.kernel_switches.voluntary * 4 / 10;
-        sample.kernel_switches.voluntary -= sample.kernel_switches.involuntary;
+    let preempted = found_after(FakeCase::pipe().change(|case| case.policy = Policy::Other), |window| {
+        let switches = &mut window.counted.as_mut().expect("they count").switches;
+        switches.involuntary = switches.voluntary * 4 / 10;
+        switches.voluntary -= switches.involuntary;
     });
     assert_eq!(preempted.involuntary_share, Some(0.4));
     assert_eq!(names(&preempted), ["involuntary-switches"]);
@@ -309,7 +301,7 @@ fn what_else_is_in_a_number_is_reported() {
 
 /// Half of the time of each window went to a loop on the same CPU, in turns of milliseconds.
 fn beside_a_loop(policy: Policy) -> MeasureRecord {
-    let mut record = fake_record_of_cycles(vec![FakeCase::pipe().change(|case| case.policy = policy)], 8);
+    let mut record = fake_record(vec![FakeCase::pipe().change(|case| case.policy = policy)], 8);
     for window in &mut record.cycles {
         window.evidence.wall_ns = Nanos(2 * window.evidence.task_cpu_ns.0);
         // Of five cycles one: more than are trimmed.

@@ -1,161 +1,184 @@
 //! Each rule by itself, on both sides of its threshold.
 
-use switchcost_record::{KernelSwitches, Policy, SwitchPlan};
+use switchcost_record::{CountedHandoffs, KernelSwitches, Mechanism, Policy, SwitchPlan};
 use switchcost_units::CpuId;
 
 use super::*;
 use crate::testing::{FakeCase, fake_record};
 
-/// The reasons of one sample of `case` at `position` after a change; the other samples are as they were.
-fn reasons_at(case: &FakeCase, position: usize, change: impl FnOnce(&mut Sample)) -> Vec<&'static str> {
-    let mut samples = fake_record(vec![case.clone()], 2).samples;
-    let usual = samples.clone();
-    change(&mut samples[position]);
-    let case = case.case();
-    Context::new(&case, &usual.iter().collect::<Vec<_>>(), None).reasons(&samples[position])
+/// The reasons of one window of `case` after a change: 25 ms, 15 batches, 80 or 60 hand-offs.
+fn reasons_of(case: &FakeCase, change: impl FnOnce(&mut Cycles)) -> Vec<&'static str> {
+    let mut window = fake_record(vec![case.clone()], 1).cycles.remove(0);
+    window.switching_handoffs = 1_000;
+    window.counted = window.counted.map(|_| counted(1_000));
+    change(&mut window);
+    reasons_of_window(&window, &case.case())
 }
 
-/// Of a switching sample of 10,000 hand-offs between two processes, 26 ms long.
-fn reasons(change: impl FnOnce(&mut Sample)) -> Vec<&'static str> {
-    reasons_at(&FakeCase::pipe(), 4, change)
+/// Of a window of 1,000 hand-offs between two processes, 25 ms long.
+fn reasons(change: impl FnOnce(&mut Cycles)) -> Vec<&'static str> {
+    reasons_of(&FakeCase::pipe(), change)
+}
+
+fn counted(switches: u64) -> CountedHandoffs {
+    CountedHandoffs { handoffs: 1_000, switches: KernelSwitches { voluntary: switches, involuntary: 0 } }
+}
+
+fn across_cpus() -> FakeCase {
+    FakeCase::pipe().change(|case| case.placement.cpus.push(CpuId(0)))
+}
+
+fn ordinary() -> FakeCase {
+    FakeCase::pipe().change(|case| case.policy = Policy::Other)
 }
 
 const CLEAN: [&str; 0] = [];
 
 #[test]
-fn an_undisturbed_sample_is_clean() {
-    assert_eq!(reasons(|sample| assert!(sample.arm.switches())), CLEAN);
-    assert_eq!(reasons_at(&FakeCase::fiber(), 0, |_| ()), CLEAN);
+fn an_undisturbed_window_is_clean() {
+    assert_eq!(reasons(|_| ()), CLEAN);
+    assert_eq!(reasons_of(&FakeCase::fiber(), |_| ()), CLEAN);
+    assert_eq!(reasons_of(&across_cpus(), |_| ()), CLEAN);
 }
 
-fn foreign(wall: Nanos, foreign: Nanos) -> impl Fn(&mut Sample) {
-    move |sample| {
-        sample.evidence.wall_ns = wall;
-        sample.evidence.task_cpu_ns = wall.saturating_sub(foreign);
+/// Besides the stolen time, with one step of it.
+fn foreign(wall: Nanos, foreign: Nanos) -> impl Fn(&mut Cycles) {
+    move |window| {
+        window.evidence.wall_ns = wall;
+        window.evidence.task_cpu_ns = wall.saturating_sub(foreign + STEAL_STEP);
     }
 }
 
 #[test]
 fn time_that_went_to_others_is_seen() {
-    assert_eq!(reasons(foreign(Nanos::millis(20), Nanos::micros(200))), CLEAN);
-    assert_eq!(reasons(foreign(Nanos::millis(20), Nanos::micros(201))), ["foreign-time"]);
-    assert_eq!(reasons(foreign(Nanos::millis(1), Nanos::micros(50))), CLEAN, "a short window has a floor");
-    assert_eq!(reasons(foreign(Nanos::millis(1), Nanos::micros(51))), ["foreign-time"]);
-    let apart = FakeCase::pipe().change(|case| case.placement.cpus.push(CpuId(0)));
-    assert_eq!(reasons_at(&apart, 4, foreign(Nanos::millis(20), Nanos::millis(10))), CLEAN, "one of two CPUs idles");
-    let more_cpu_than_wall = |sample: &mut Sample| sample.evidence.task_cpu_ns = Nanos::seconds(1);
-    assert_eq!(reasons(more_cpu_than_wall), CLEAN);
+    assert_eq!(reasons(foreign(Nanos::millis(20), Nanos::millis(2))), CLEAN, "a tenth");
+    assert_eq!(reasons(foreign(Nanos::millis(20), Nanos(2_000_001))), ["foreign-time"]);
+    assert_eq!(
+        reasons_of(&across_cpus(), foreign(Nanos::millis(20), Nanos::millis(8))),
+        CLEAN,
+        "one of two CPUs idles"
+    );
+    assert_eq!(
+        reasons(|window| window.evidence.task_cpu_ns = Nanos::seconds(1)),
+        CLEAN,
+        "more CPU time than wall time"
+    );
+    let beside = reasons_of(&ordinary(), foreign(Nanos::millis(80), Nanos::millis(50)));
+    assert_eq!(beside, CLEAN, "ordinary tasks are measured between the turns of others");
 }
 
 #[test]
-fn the_kernels_throttle_has_its_own_name() {
-    let throttled = foreign(Nanos::millis(80), Nanos::millis(50));
-    assert_eq!(reasons(&throttled), ["rt-throttled"]);
-    assert_eq!(reasons(foreign(Nanos::millis(80), Nanos::millis(39))), ["foreign-time"]);
-    let other = FakeCase::pipe().change(|case| case.policy = Policy::Other);
-    assert_eq!(reasons_at(&other, 4, &throttled), ["foreign-time"]);
+fn tasks_on_cpus_of_their_own_wait_for_none() {
+    let waited = |share: u64| {
+        move |window: &mut Cycles| {
+            window.evidence.steal_ns = None;
+            window.evidence.run_delay_ns = Some(Nanos(window.evidence.wall_ns.0 / share));
+        }
+    };
+    assert_eq!(reasons_of(&across_cpus(), waited(5)), CLEAN, "wake-ups are short waits");
+    assert_eq!(reasons_of(&across_cpus(), waited(4)), ["foreign-time"]);
+    assert_eq!(reasons(waited(1)), CLEAN, "on one CPU that is how a ring works");
 }
 
 #[test]
-fn steal_of_any_length_counts_and_steal_unknown_does_not() {
-    assert_eq!(reasons(|sample| sample.evidence.steal_ns = Some(Nanos(1))), ["steal"]);
-    assert_eq!(reasons(|sample| sample.evidence.steal_ns = None), CLEAN);
-}
-
-#[test]
-fn bursts_of_interrupts_are_distinguished_from_the_usual_ones() {
-    // Usual are 4 interrupts and 3 soft interrupts.
-    assert_eq!(reasons(|sample| sample.evidence.interrupts = Some(24)), CLEAN);
-    assert_eq!(reasons(|sample| sample.evidence.interrupts = Some(25)), ["interrupts"]);
-    assert_eq!(reasons(|sample| sample.evidence.softirqs = Some(70)), CLEAN);
-    assert_eq!(reasons(|sample| sample.evidence.softirqs = Some(71)), ["softirqs"]);
-    let tcp = FakeCase::pipe().change(|case| case.mechanism = Mechanism::Tcp);
-    assert_eq!(reasons_at(&tcp, 4, |sample| sample.evidence.softirqs = Some(71)), CLEAN);
+fn stolen_time_is_not_another_tasks() {
+    let wall = Nanos::millis(40);
+    let stolen = |steal: Option<Nanos>| {
+        move |window: &mut Cycles| {
+            foreign(wall, Nanos::millis(20))(window);
+            window.evidence.steal_ns = steal;
+        }
+    };
+    assert_eq!(reasons(stolen(Some(Nanos::millis(20)))), CLEAN);
+    assert_eq!(reasons(stolen(Some(Nanos(0)))), ["foreign-time"]);
+    assert_eq!(reasons(stolen(None)), ["foreign-time"], "and so is what may be stolen");
 }
 
 #[test]
 fn faults_beyond_a_few_pages_count() {
-    assert_eq!(reasons(|sample| sample.evidence.minor_faults = 24), CLEAN);
-    assert_eq!(reasons(|sample| sample.evidence.minor_faults = 25), ["faults"]);
-    assert_eq!(reasons(|sample| sample.evidence.major_faults = 1), ["faults"]);
+    // 16, and 4 for each of two tasks; a fault in 20 batches is trimmed.
+    assert_eq!(reasons(|window| window.evidence.minor_faults = 24), CLEAN);
+    assert_eq!(reasons(|window| window.evidence.minor_faults = 25), ["faults"]);
+    assert_eq!(reasons(|window| window.evidence.major_faults = 1), ["faults"]);
 }
 
 #[test]
 fn a_task_that_left_its_cpu_is_seen() {
-    assert_eq!(reasons(|sample| sample.evidence.cpu_after = Some(CpuId(0))), ["migration"]);
-    assert_eq!(reasons(|sample| sample.evidence.cpu_before = Some(CpuId(0))), ["migration"]);
-    assert_eq!(reasons(|sample| sample.evidence.cpu_before = None), CLEAN);
+    assert_eq!(reasons(|window| window.evidence.cpu_after = Some(CpuId(0))), ["migration"]);
+    assert_eq!(reasons(|window| window.evidence.cpu_before = Some(CpuId(0))), ["migration"]);
+    assert_eq!(reasons(|window| window.evidence.cpu_before = None), CLEAN);
     let free = FakeCase::pipe().change(|case| case.placement.cpus.clear());
-    assert_eq!(reasons_at(&free, 4, |sample| sample.evidence.cpu_after = Some(CpuId(0))), CLEAN);
-}
-
-fn probes(before: u64, after: u64) -> impl Fn(&mut Sample) {
-    move |sample| (sample.evidence.probe_before, sample.evidence.probe_after) = (Ticks(before), Ticks(after))
-}
-
-#[test]
-fn another_speed_of_the_core_is_seen() {
-    // Usual is 2,000.
-    assert_eq!(reasons(probes(2_101, 2_200)), ["frequency"]);
-    assert_eq!(reasons(probes(1_899, 1_800)), ["frequency"]);
-    assert_eq!(reasons(probes(2_000, 9_000)), CLEAN, "an interrupt in one probe is not a frequency");
-    assert_eq!(reasons(probes(1_800, 2_200)), CLEAN, "nor are two that differ in different directions");
-    assert_eq!(reasons(probes(0, 0)), CLEAN, "no probe, no judgement");
-    let khz = |before, after| {
-        move |sample: &mut Sample| (sample.evidence.khz_before, sample.evidence.khz_after) = (Some(before), Some(after))
-    };
-    assert_eq!(reasons(khz(3_000_000, 2_920_000)), CLEAN);
-    assert_eq!(reasons(khz(3_000_000, 2_900_000)), ["frequency"]);
-}
-
-#[test]
-fn a_case_that_ran_slower_than_its_cpu_usually_does_is_seen() {
-    let fake = FakeCase::pipe();
-    let (samples, case) = (fake_record(vec![fake.clone()], 2).samples, fake.case());
-    let reasons = |cpu_probe| Context::new(&case, &samples.iter().collect::<Vec<_>>(), cpu_probe).reasons(&samples[4]);
-    assert_eq!(reasons(Some(1_819.0)), CLEAN);
-    assert_eq!(reasons(Some(1_818.0)), ["frequency"]);
+    assert_eq!(reasons_of(&free, |window| window.evidence.cpu_after = Some(CpuId(0))), CLEAN);
 }
 
 #[test]
 fn a_clock_that_ran_backwards_is_seen() {
-    assert_eq!(reasons(|sample| sample.evidence.is_clock_backwards = true), ["clock-backwards"]);
-    assert_eq!(reasons(|sample| sample.handoffs = 0), ["no-handoffs", "switch-count"]);
+    assert_eq!(reasons(|window| window.evidence.is_clock_backwards = true), ["clock-backwards"]);
+    assert_eq!(reasons(|window| window.batches = Default::default()), ["no-handoffs"]);
 }
 
-fn switches(count: u64) -> impl Fn(&mut Sample) {
-    move |sample| sample.kernel_switches = KernelSwitches { voluntary: count, involuntary: 0 }
+fn switches(count: u64) -> impl Fn(&mut Cycles) {
+    move |window| window.counted = Some(counted(count))
 }
 
 #[test]
-fn the_kernels_count_is_held_against_the_plan() {
-    // 10,000 planned; 50 stray ones, 4 at the edges of two tasks, and 4.
-    assert_eq!(reasons(switches(10_058)), CLEAN);
-    assert_eq!(reasons(switches(10_059)), ["switch-count"]);
-    assert_eq!(reasons(switches(9_942)), CLEAN);
-    assert_eq!(reasons(switches(9_941)), ["switch-count"]);
+fn the_tasks_count_is_held_against_the_plan() {
+    // 1,000 planned; 5 stray ones, 4 at the edges of two tasks, and 4.
+    assert_eq!(reasons(switches(1_013)), CLEAN);
+    assert_eq!(reasons(switches(1_014)), ["switch-count"]);
+    assert_eq!(reasons(switches(987)), CLEAN);
+    assert_eq!(reasons(switches(986)), ["switch-count"]);
     let range = FakeCase::pipe().change(|case| {
         case.switches = Some(SwitchPlan { low_per_mille: 1000, high_per_mille: 2000 });
     });
-    assert_eq!(reasons_at(&range, 4, switches(20_058)), CLEAN);
-    assert_eq!(reasons_at(&range, 4, switches(20_059)), ["switch-count"]);
+    assert_eq!(reasons_of(&range, switches(2_013)), CLEAN);
+    assert_eq!(reasons_of(&range, switches(2_014)), ["switch-count"]);
     let unjudged = FakeCase::pipe().change(|case| case.switches = None);
-    assert_eq!(reasons_at(&unjudged, 4, switches(77)), CLEAN);
+    assert_eq!(reasons_of(&unjudged, switches(77)), CLEAN);
 }
 
 #[test]
-fn a_baseline_does_not_switch() {
-    let baseline = |case: &FakeCase, count| reasons_at(case, 0, switches(count));
-    // 50 stray ones, 8 for the turns of two tasks, and 8.
-    assert_eq!(baseline(&FakeCase::pipe(), 66), CLEAN);
-    assert_eq!(baseline(&FakeCase::pipe(), 67), ["switch-count"]);
-    assert_eq!(baseline(&FakeCase::fiber(), 58), CLEAN);
-    assert_eq!(baseline(&FakeCase::fiber(), 59), ["switch-count"]);
+fn where_tasks_did_not_count_commands_are_taken_off() {
+    let in_window = |switches: u64| {
+        move |window: &mut Cycles| {
+            window.counted = None;
+            window.kernel_switches.voluntary = window.control_switches + switches;
+        }
+    };
+    // 1,000 planned, and 100 for commands; 5.5 stray ones, 4 at the edges of two tasks, and 4.
+    assert_eq!(reasons(in_window(1_013)), CLEAN);
+    assert_eq!(reasons(in_window(1_014)), ["switch-count"]);
+    assert_eq!(reasons(in_window(986)), ["switch-count"]);
+}
+
+#[test]
+fn switches_of_somebody_else_are_not_held_against_the_tasks() {
+    let both = |window: &mut Cycles| {
+        switches(1_500)(window);
+        foreign(Nanos::millis(20), Nanos::millis(5))(window);
+    };
+    assert_eq!(reasons(both), ["foreign-time"]);
 }
 
 #[test]
 fn a_user_level_switch_is_made_and_not_seen_by_the_kernel() {
-    assert_eq!(reasons_at(&FakeCase::fiber(), 4, switches(58)), CLEAN);
-    assert_eq!(reasons_at(&FakeCase::fiber(), 4, switches(59)), ["switch-count"]);
-    assert_eq!(reasons_at(&FakeCase::fiber(), 4, |sample| sample.user_switches = 0), ["switch-count"]);
+    let by_kernel = |count| move |window: &mut Cycles| window.kernel_switches.voluntary = count;
+    // 8, and 5 stray ones.
+    assert_eq!(reasons_of(&FakeCase::fiber(), by_kernel(13)), CLEAN);
+    assert_eq!(reasons_of(&FakeCase::fiber(), by_kernel(14)), ["switch-count"]);
+    assert_eq!(reasons_of(&FakeCase::fiber(), |window| window.user_switches = 0), ["switch-count"]);
+}
+
+#[test]
+fn a_runtime_may_touch_new_pages() {
+    let runtime = FakeCase::pipe().change(|case| {
+        case.mechanism = Mechanism::Runtime;
+        case.runtime = Some(switchcost_record::RuntimeCase {
+            runtime: "go".to_owned(),
+            handoff: "channel".to_owned(),
+            class: switchcost_record::Class::HandOff,
+        });
+    });
+    assert_eq!(reasons_of(&runtime, |window| window.evidence.minor_faults = 9_999), CLEAN);
+    assert_eq!(reasons_of(&runtime, |window| window.evidence.major_faults = 1), ["faults"]);
 }

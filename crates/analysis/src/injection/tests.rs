@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{host, normal};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_injection::{Header, Injection, Timing};
+use switchcost_injection::{Header, INJECTION_FORM, Injection, Timing};
 use switchcost_record::ClockFacts;
 use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
@@ -16,7 +16,7 @@ pub(super) fn header() -> Header {
         Nanos::seconds(60),
     );
     Header {
-        schema: Injection::schema_for(&plan),
+        schema: INJECTION_FORM.to_owned(),
         program_version: "0.1.0".to_owned(),
         started_at: "2026-11-26T06:00:00Z".to_owned(),
         command: vec!["gzip".to_owned()],

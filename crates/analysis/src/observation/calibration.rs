@@ -116,9 +116,8 @@ struct Core {
 
 impl Core {
     fn of(record: &MeasureRecord, findings: &Findings) -> Core {
-        let clock = record.header.core_clock.as_ref();
-        let remembered =
-            clock.into_iter().flat_map(|clock| &clock.shared_costs).map(|cost| f64::from(cost.cost_per_mille) / 1000.0);
+        let costs = record.header.core_clock.shared_costs.iter();
+        let remembered = costs.map(|cost| f64::from(cost.cost_per_mille) / 1000.0);
         let seen = findings.results.iter().filter_map(when_shared).map(|(_, ratio)| ratio);
         Core { most_shared: remembered.chain(seen).fold(1.0, f64::max) }
     }

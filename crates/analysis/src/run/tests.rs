@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::findings::{CaseFinding, Verdict};
-use crate::testing::{FakeCase, RATE, fake_record, fake_record_with_seed};
+use crate::testing::{FakeCase, RATE, WINDOWS, fake_record, fake_record_with_seed};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -23,7 +23,7 @@ fn the_order_of_samples_is_nothing() {
     let mut record = fake_record(sizes.to_vec(), 9);
     let findings = analyse(&record);
     for seed in 0..5 {
-        record.samples.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+        record.cycles.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
         assert_eq!(analyse(&record), findings);
     }
 }
@@ -53,11 +53,11 @@ fn a_record_that_was_cut_off_says_so() {
     let mut record = fake_record(vec![FakeCase::pipe(), FakeCase::fiber()], 5);
     record.end = None;
     record.has_cut_line = true;
-    record.samples.retain(|sample| sample.case == 0);
+    record.cycles.retain(|window| window.case == 0);
     assert_eq!(
         run_flags(&record),
         [
-            ("cut-off", "the run was cut off: 40 samples of 1 of 2 cases are here".to_owned()),
+            ("cut-off", "the run was cut off: 50 samples of 1 of 2 cases are here".to_owned()),
             ("cut-line", "the record ends inside a line, which is left out; the lines before it are whole".to_owned()),
         ]
     );
@@ -65,16 +65,6 @@ fn a_record_that_was_cut_off_says_so() {
     assert_eq!(found[0].verdict, Verdict::Measured);
     let why = "found no samples, need some; give the run more time".to_owned();
     assert_eq!(found[1].verdict, Verdict::NotMeasured { why });
-}
-
-#[test]
-fn a_record_without_checksums_is_named_once() {
-    let mut record = fake_record(vec![FakeCase::pipe(), FakeCase::fiber()], 5);
-    assert_eq!(run_flags(&record), []);
-    record.header.schema = "switchcost.record.measure/1".to_owned();
-    let detail = "the record is of version 1 of its format, whose lines carry no checksums: whether one was changed, lost \
-                  or doubled is not known";
-    assert_eq!(run_flags(&record), [("unchecked", detail.to_owned())]);
 }
 
 #[test]
@@ -98,14 +88,19 @@ fn hostile_numbers_do_no_harm() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
     for _ in 0..200 {
         let mut record = fake_record(vec![FakeCase::pipe().with_set(Bytes::kib(64)), FakeCase::fiber()], 6);
-        for sample in &mut record.samples {
+        for (number, window) in record.cycles.iter_mut().enumerate() {
             let mut wild = || if random.random_bool(0.5) { u64::MAX } else { 0 };
+            let batch = number % window.batches.len();
             match wild() {
-                0 => (sample.handoffs, sample.ticks.0) = (wild(), wild()),
-                _ => (sample.kernel_switches.voluntary, sample.kernel_switches.involuntary) = (wild(), wild()),
+                0 => window.batches.handoffs[batch] = wild() as u32,
+                _ => window.counted = None,
             }
-            sample.case = if sample.position == 0 { u32::MAX } else { sample.case };
-            sample.evidence.wall_ns.0 = wild();
+            window.batches.handoff_ticks[batch].0 = wild();
+            window.batches.chain_ticks[batch].0 = wild();
+            (window.kernel_switches.voluntary, window.kernel_switches.involuntary) = (wild(), wild());
+            window.switching_handoffs = wild();
+            window.case = if number % WINDOWS == 0 { u32::MAX } else { window.case };
+            window.evidence.wall_ns.0 = wild();
         }
         let rate = if random.random_bool(0.1) { TickRate(0) } else { TickRate(u64::MAX) };
         record.header.clock.ticks_per_second = rate;

@@ -33,8 +33,8 @@ impl<'a> Analyser<'a> {
     pub fn new(head: &'a Simulation, options: Options) -> Self {
         let names = ProgramNames::of(head);
         let designs: Vec<DesignSums> =
-            head.designs.iter().map(|result| DesignSums::new(head, &names, result.depth)).collect();
-        let guide = head.designs.iter().position(|result| result.depth == Depth::Full);
+            head.designs.iter().map(|result| DesignSums::new(head, &names, result.depth())).collect();
+        let guide = head.designs.iter().position(|result| result.depth() == Depth::Full);
         let segments = head.processes.iter().fold(0_u64, |sum, process| sum.saturating_add(process.segments));
         Analyser {
             head,

@@ -11,7 +11,8 @@ pub(crate) const SUMS_ONLY: &str =
     "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
 
 /// Why lookups of the two hierarchies were not compared.
-pub(crate) const NOT_COMPARED: &str = "not in the record: simulated together with many other designs, or by an earlier program; simulate again, with --in-full";
+pub(crate) const NOT_COMPARED: &str =
+    "not in the record: simulated together with many other designs; simulate again, with --in-full";
 
 /// Longer than the code between two looks at the turn's end: a superblock of the capture has some 60 instructions at most.
 const LATEST: u64 = 64;

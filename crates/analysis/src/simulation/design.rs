@@ -1,6 +1,6 @@
 //! Everything about one design.
 
-use switchcost_simulation_result::{Depth, DesignResult};
+use switchcost_simulation_result::{DesignResult, Detail};
 
 use super::agarwal::agarwal;
 use super::bias::survivor_bias;
@@ -21,7 +21,9 @@ use crate::Flag;
 
 pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> DesignFinding {
     let head = context.head;
-    let mut groups = groups(context, result.depth, sums);
+    let counters_only = Detail::default();
+    let detail = result.detail.as_ref().unwrap_or(&counters_only);
+    let mut groups = groups(context, result.depth(), sums);
     let switches = head.trace.voluntary_switches as f64 + head.trace.involuntary_switches as f64;
     if let Some(why) = no_cost(sums, switches) {
         let costs = groups.iter_mut().flat_map(|group| {
@@ -33,7 +35,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
     let (cost, cut) = (groups[0].cost_cycles.clone(), groups[0].cut);
     let lost = groups[0].lost_cycles.clone();
     let cycles = result.hierarchies.shared.cycles;
-    let first_touches = result.gained_cycles.map(|gained| gained.first_touches());
+    let first_touches = result.detail.as_ref().map(|detail| detail.gained_cycles.first_touches());
     let excess = difference(cycles.saturating_add(first_touches.unwrap_or(0)), result.hierarchies.private.cycles);
     let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
     let of_all = |part: f64| (cycles > 0).then(|| part / cycles as f64);
@@ -41,7 +43,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
     let agarwal = agarwal(head, result, context.turns.mean_others());
     DesignFinding {
         name: result.design.name.clone(),
-        depth: result.depth,
+        depth: result.depth(),
         cycle_ns: result.design.cycle_ns,
         instructions: head.trace.instructions,
         data_refs: head.trace.loads.saturating_add(head.trace.stores),
@@ -52,7 +54,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         overhead_share: overhead(context, sums, &cost, cut, cycles, switches),
         lost_share: lost.estimate.and_then(|cost| of_all(cost * switches)),
         lost_cycles: lost,
-        lost_to: result.lost_cycles,
+        lost_to: result.detail.as_ref().map(|detail| detail.lost_cycles),
         gained_cycles: groups[0].gained_cycles.clone(),
         state_cycles: groups[0].state_cycles.clone(),
         first_touch_cycles: first_touches.map(|cycles| cycles as f64),
@@ -66,17 +68,17 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         agarwal: agarwal.ok(),
         processes: processes(context, sums),
         survivor_bias: bias,
-        parts: parts(result),
-        origins: origins(result),
-        levels: levels(result, head.trace.instructions, switches),
-        losses: losses(result),
-        evictions: evictions(result, context.names),
-        costliest_level: costliest_level(result).map(str::to_owned),
-        evictors: evictors(result),
-        code: places(head, &result.code, excess),
-        data: places(head, &result.data, excess),
-        calls: calls(result),
-        kernel: kernel(result, context.options.confidence),
+        parts: parts(result, detail),
+        origins: origins(detail),
+        levels: levels(result, detail, head.trace.instructions, switches),
+        losses: losses(detail),
+        evictions: evictions(detail, context.names),
+        costliest_level: costliest_level(result, detail).map(str::to_owned),
+        evictors: evictors(detail),
+        code: places(head, &detail.code, excess),
+        data: places(head, &detail.data, excess),
+        calls: calls(&result.hierarchies.shared, &detail.calls),
+        kernel: kernel(&result.hierarchies.shared, &detail.kernel_batches, context.options.confidence),
         physical_pages: result.physical_pages,
         flags: flags(context, result, sums, &cost, cut.is_reached),
         average_cost_cycles: cost,
@@ -98,14 +100,10 @@ fn flags(context: &Context<'_>, result: &DesignResult, sums: &DesignSums, cost: 
     if sums.is_disordered {
         flag("disorder", "tuples stand out of order: no cost, no curve can be believed".to_owned());
     }
-    if result.depth == Depth::Counters {
+    if result.detail.is_none() {
         let why = "sums over segments: no interval, spread, origins, losses, evictions, code, data; first touches lower the \
                    cost; see --in-full";
         flag("counters-only", why.to_owned());
-    } else if result.gained_cycles.is_none() {
-        let why = "written by an earlier program: lines that a process finds at its first touch, since others have loaded them, \
-                   lower the cost; simulate again to separate them";
-        flag("first-touches", why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {
         let detail = format!(

@@ -1,20 +1,19 @@
 //! What the kernel takes: of a switch, and of a system call.
 
-use switchcost_simulation_result::{DesignResult, KernelBatch};
+use switchcost_simulation_result::{HierarchyCounts, KernelBatch};
 
 use super::cost::with_interval;
 use super::findings::{Cost, KernelFills, KernelFinding};
 
 /// None where the trace has no kernel.
-pub(crate) fn kernel(result: &DesignResult, confidence: f64) -> Option<KernelFinding> {
-    let batches = &result.kernel_batches;
+pub(crate) fn kernel(shared: &HierarchyCounts, batches: &[KernelBatch], confidence: f64) -> Option<KernelFinding> {
     if batches.is_empty() {
         return None;
     }
     let over =
         |part: &dyn Fn(&KernelBatch) -> u64, events: fn(&KernelBatch) -> u64| ratio(batches, part, events, confidence);
     let switches: fn(&KernelBatch) -> u64 = |batch| batch.switches;
-    let names = result.hierarchies.shared.levels.iter().chain(&result.hierarchies.shared.tlbs).map(|level| &level.name);
+    let names = shared.levels.iter().chain(&shared.tlbs).map(|level| &level.name);
     let fills = names.enumerate().map(|(place, name)| KernelFills {
         level: name.clone(),
         fills: over(&|batch| batch.fills.get(place).copied().unwrap_or(0), switches),

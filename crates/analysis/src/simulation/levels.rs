@@ -1,7 +1,7 @@
 //! Level by level: how often it misses, what is lost and gained there, and whether the trace filled it at all.
 
 use switchcost_design::{Holds, Inclusion, Level};
-use switchcost_simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts, MissDifference};
+use switchcost_simulation_result::{ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, MissDifference};
 
 use super::findings::{FULL_FROM, LevelFinding, filled};
 
@@ -12,7 +12,7 @@ type Room<'a> = (&'a str, u64, u64);
 type Views<'a> = ((&'a LevelCounts, &'a LevelCounts), &'a LevelCounts);
 
 /// Every cache, then every TLB.
-pub(crate) fn levels(result: &DesignResult, instructions: u64, switches: f64) -> Vec<LevelFinding> {
+pub(crate) fn levels(result: &DesignResult, detail: &Detail, instructions: u64, switches: f64) -> Vec<LevelFinding> {
     let counts = &result.hierarchies;
     let design = &result.design;
     let caches = design.levels.iter().enumerate().map(|(place, level)| {
@@ -24,8 +24,8 @@ pub(crate) fn levels(result: &DesignResult, instructions: u64, switches: f64) ->
     let views = all(&counts.shared).zip(all(&counts.private)).zip(all(&counts.flushed));
     let finding = |(place, found): (usize, (Room<'_>, Views<'_>))| {
         let ((level, lines, brought_in), ((shared, private), flushed)) = found;
-        let most_held = result.most_held.get(place).copied().unwrap_or(brought_in.min(lines));
-        let difference = if switches > 0.0 { result.miss_differences.get(place) } else { None };
+        let most_held = detail.most_held.get(place).copied().unwrap_or(brought_in.min(lines));
+        let difference = if switches > 0.0 { detail.miss_differences.get(place) } else { None };
         LevelFinding {
             level: level.to_owned(),
             mpki: (instructions > 0).then(|| ByView {
@@ -95,7 +95,8 @@ mod tests {
             gained,
             first_touches: gained / 4,
         };
-        result.miss_differences = vec![difference("L1I", 0, 0), difference("L1D", 300, 100)];
+        result.detail.as_mut().expect("in full").miss_differences =
+            vec![difference("L1I", 0, 0), difference("L1D", 300, 100)];
         let levels = &run.design().levels;
         assert_eq!((levels[0].lines, levels[0].most_held, levels[0].was_full), (lines, lines, true));
         assert_eq!((levels[1].level.as_str(), levels[1].was_full), ("L1D", false));
@@ -104,7 +105,7 @@ mod tests {
         run.head.designs[0].design.levels[1].holds = switchcost_design::Holds::Both;
         assert_eq!(run.design().levels[1].most_held, lines);
         // What came in may have come in again and again: what was there was counted.
-        run.head.designs[0].most_held = vec![lines, lines / 27];
+        run.head.designs[0].detail.as_mut().expect("in full").most_held = vec![lines, lines / 27];
         let found = run.design().levels.swap_remove(1);
         assert_eq!((found.most_held, found.was_full), (lines / 27, false));
         // 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four switches, 25 of the latter at first touches.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_simulation_result::{DesignResult, EvictorPlace, PlaceCost, Simulation};
+use switchcost_simulation_result::{Detail, EvictorPlace, PlaceCost, Simulation};
 
 use super::context::THE_KERNEL;
 use super::findings::cause_name;
@@ -54,9 +54,9 @@ pub(crate) fn places(head: &Simulation, costs: &[PlaceCost], excess_cycles: f64)
     costs.iter().map(finding).collect()
 }
 
-pub(crate) fn evictors(result: &DesignResult) -> Vec<EvictorFinding> {
+pub(crate) fn evictors(detail: &Detail) -> Vec<EvictorFinding> {
     let of_level = |level: &str| {
-        let pairs = result.evictions.iter().filter(|pair| pair.level == level && pair.evictor != pair.victim);
+        let pairs = detail.evictions.iter().filter(|pair| pair.level == level && pair.evictor != pair.victim);
         pairs.map(|pair| pair.lines as f64).sum::<f64>()
     };
     let finding = |evictor: &EvictorPlace| EvictorFinding {
@@ -67,7 +67,7 @@ pub(crate) fn evictors(result: &DesignResult) -> Vec<EvictorFinding> {
         lines: evictor.lines,
         share: Some(of_level(&evictor.level)).filter(|all| *all > 0.0).map(|all| evictor.lines as f64 / all),
     };
-    result.evictors.iter().map(finding).collect()
+    detail.evictors.iter().map(finding).collect()
 }
 
 fn place(symbol: Option<&String>, object: Option<&String>, offset: u64) -> String {

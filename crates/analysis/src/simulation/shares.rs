@@ -1,16 +1,16 @@
 //! Which part of the memory system excess cycles arise in.
 
 use switchcost_design::{Holds, Level};
-use switchcost_simulation_result::{DesignResult, LevelCounts};
+use switchcost_simulation_result::{DesignResult, Detail, LevelCounts};
 
 use super::findings::{ExcessPart, Part};
 use super::sums::difference;
 
 /// Instructions, data, TLBs, write stalls: together all excess cycles.
-pub(crate) fn parts(result: &DesignResult) -> Vec<ExcessPart> {
+pub(crate) fn parts(result: &DesignResult, detail: &Detail) -> Vec<ExcessPart> {
     let (shared, private) = (&result.hierarchies.shared, &result.hierarchies.private);
     // What first touches gained is distinguished from the excess.
-    let gained = result.gained_cycles.unwrap_or_default();
+    let gained = detail.gained_cycles;
     let mut instructions = gained.first_touches_of_code as f64;
     let mut data = gained.first_touches_of_data as f64;
     for ((level, shared), private) in result.design.levels.iter().zip(&shared.levels).zip(&private.levels) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_design::Holds;
-use switchcost_simulation_result::{CallCost, DesignResult};
+use switchcost_simulation_result::{CallCost, DesignResult, Detail, HierarchyCounts};
 
 use super::context::ProgramNames;
 use super::findings::{CallFinding, EvictionTable, LossFinding, OfLevel, OriginFinding};
@@ -12,8 +12,8 @@ use super::sums::difference;
 /// Programs distinguished in a table of evictions.
 const PROGRAMS: usize = 6;
 
-pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
-    let counted = result.losses.iter().filter(|loss| loss.returns > 0);
+pub(crate) fn losses(detail: &Detail) -> Vec<LossFinding> {
+    let counted = detail.losses.iter().filter(|loss| loss.returns > 0);
     let finding = |loss: &switchcost_simulation_result::WorkingSetLoss| {
         let mean = |lines: u64| lines as f64 / loss.returns as f64;
         LossFinding {
@@ -27,7 +27,7 @@ pub(crate) fn losses(result: &DesignResult) -> Vec<LossFinding> {
     counted.map(finding).collect()
 }
 
-pub(crate) fn origins(result: &DesignResult) -> Vec<OriginFinding> {
+pub(crate) fn origins(detail: &Detail) -> Vec<OriginFinding> {
     let finding = |origin: &switchcost_simulation_result::MissOrigins| {
         let evicted = [origin.evicted_by_others, origin.evicted_by_kernel];
         let parts = [&evicted[..], &[origin.intrinsic, origin.aged_by_others, origin.flushed, origin.state]].concat();
@@ -42,23 +42,23 @@ pub(crate) fn origins(result: &DesignResult) -> Vec<OriginFinding> {
             state: origin.state,
         }
     };
-    result.origins.iter().map(finding).collect()
+    detail.origins.iter().map(finding).collect()
 }
 
 /// A table for each level, in the order in which levels first occur.
-pub(crate) fn evictions(result: &DesignResult, names: &ProgramNames) -> Vec<EvictionTable> {
+pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTable> {
     let mut levels: Vec<&str> = Vec::new();
-    for eviction in &result.evictions {
+    for eviction in &detail.evictions {
         if !levels.contains(&eviction.level.as_str()) {
             levels.push(&eviction.level);
         }
     }
-    levels.into_iter().map(|level| table(level, result, names)).collect()
+    levels.into_iter().map(|level| table(level, detail, names)).collect()
 }
 
 /// Of the levels that switches take lines from, the one at which that costs most: misses that a private hierarchy has not, times
 /// what the level waits for a miss, the next level's hit with it.
-pub(crate) fn costliest_level(result: &DesignResult) -> Option<&str> {
+pub(crate) fn costliest_level<'a>(result: &'a DesignResult, detail: &Detail) -> Option<&'a str> {
     let counts = result.hierarchies.shared.levels.iter().zip(&result.hierarchies.private.levels);
     let levels = result.design.levels.iter().zip(counts).enumerate();
     let costs = levels.map(|(place, (level, (shared, private)))| {
@@ -66,14 +66,14 @@ pub(crate) fn costliest_level(result: &DesignResult) -> Option<&str> {
         let miss_cycles = level.miss_cycles + next.map_or(0, |next| next.hit_cycles);
         (level.name.as_str(), difference(shared.misses(), private.misses()) * f64::from(miss_cycles))
     });
-    let has_evictions = |name: &str| result.evictions.iter().any(|eviction| eviction.level == name);
+    let has_evictions = |name: &str| detail.evictions.iter().any(|eviction| eviction.level == name);
     let costs = costs.filter(|(name, _)| has_evictions(name));
     costs.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(name, _)| name)
 }
 
-fn table(level: &str, result: &DesignResult, names: &ProgramNames) -> EvictionTable {
+fn table(level: &str, detail: &Detail, names: &ProgramNames) -> EvictionTable {
     let mut pairs: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-    for eviction in result.evictions.iter().filter(|eviction| eviction.level == level) {
+    for eviction in detail.evictions.iter().filter(|eviction| eviction.level == level) {
         if let (Some(evictor), Some(victim)) = (names.owner(eviction.evictor), names.owner(eviction.victim)) {
             let lines = pairs.entry((evictor, victim)).or_default();
             *lines = lines.saturating_add(eviction.lines);
@@ -102,8 +102,7 @@ fn table(level: &str, result: &DesignResult, names: &ProgramNames) -> EvictionTa
     EvictionTable { level: level.to_owned(), programs, lines }
 }
 
-pub(crate) fn calls(result: &DesignResult) -> Vec<CallFinding> {
-    let shared = &result.hierarchies.shared;
+pub(crate) fn calls(shared: &HierarchyCounts, costs: &[CallCost]) -> Vec<CallFinding> {
     let names: Vec<&String> = shared.levels.iter().chain(&shared.tlbs).map(|level| &level.name).collect();
     let finding = |cost: &CallCost| {
         let mean = |sum: u64| sum as f64 / cost.calls as f64;
@@ -122,7 +121,7 @@ pub(crate) fn calls(result: &DesignResult) -> Vec<CallFinding> {
             driven_out: by_level(&cost.driven_out),
         }
     };
-    let mut costs: Vec<&CallCost> = result.calls.iter().filter(|cost| cost.calls > 0).collect();
+    let mut costs: Vec<&CallCost> = costs.iter().filter(|cost| cost.calls > 0).collect();
     costs.sort_by_key(|cost| std::cmp::Reverse(cost.cycles));
     costs.into_iter().map(finding).collect()
 }

@@ -2,8 +2,8 @@
 
 use switchcost_design::Design;
 use switchcost_simulation_result::{
-    ByView, Depth, DesignResult, GainedCycles, HierarchyCounts, Interval, LevelCounts, OfOthers, ProcessFacts,
-    Simulation, SwitchCause, TraceFacts,
+    ByView, Depth, DesignResult, Detail, HierarchyCounts, Interval, LevelCounts, OfOthers, ProcessFacts, Simulation,
+    SwitchCause, TraceFacts,
 };
 
 use super::{Analyser, DesignFinding, Findings, Options};
@@ -50,21 +50,9 @@ fn result(name: &str, depth: Depth) -> DesignResult {
     };
     DesignResult {
         design: design(name),
-        depth,
         hierarchies: ByView { shared: counts(0), private: counts(0), flushed: counts(0) },
-        origins: Vec::new(),
-        miss_differences: Vec::new(),
-        lost_cycles: None,
-        gained_cycles: Some(GainedCycles::default()),
-        most_held: Vec::new(),
-        losses: Vec::new(),
-        evictions: Vec::new(),
-        code: Vec::new(),
-        data: Vec::new(),
-        evictors: Vec::new(),
-        kernel_batches: Vec::new(),
         physical_pages: None,
-        calls: Vec::new(),
+        detail: (depth == Depth::Full).then(Detail::default),
     }
 }
 

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use switchcost_simulation_result::{ByView, Depth, GainedCycles, Interval, OfOthers};
+use switchcost_simulation_result::{ByView, GainedCycles, Interval, OfOthers};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
 use super::{Cost, Findings, Group, GroupFinding, Growth, Part, SurvivorBias, are_orders, over_orders, over_trials};
@@ -188,7 +188,8 @@ fn first_touches_are_in_no_sum_but_their_own() {
     run.tuples[1].of_others = parties(1_000, 60_000);
     let result = &mut run.head.designs[0];
     result.hierarchies.shared.cycles -= 60_000;
-    result.gained_cycles = Some(GainedCycles { first_touches_of_code: 60_000, ..GainedCycles::default() });
+    let detail = result.detail.as_mut().expect("in full");
+    detail.gained_cycles = GainedCycles { first_touches_of_code: 60_000, ..GainedCycles::default() };
     result.hierarchies.shared.levels[0].cycles = 300_000;
     result.hierarchies.private.levels[0].cycles = 260_000;
     let design = run.design();
@@ -205,12 +206,14 @@ fn first_touches_are_in_no_sum_but_their_own() {
     assert_eq!((curve[0].cumulative_excess_cycles, curve[0].excess_cpi.sd), (1_000.0, Some(0.0)));
     assert!(design.processes.iter().all(|process| process.excess_cycles_per_switch == 1_000.0));
     assert_eq!(design.parts[0].cycles, 100_000.0, "with the 60,000 that the instruction cache was spared once");
-    // A record that does not distinguish them says so.
-    run.head.designs[0].gained_cycles = None;
+    // Counters alone do not distinguish them, and say so.
+    run.head.designs[0].detail = None;
     run.tuples.iter_mut().for_each(|tuple| tuple.of_others = None);
     let design = run.design();
     assert_eq!(design.first_touch_cycles, None);
-    assert!(design.flags.iter().any(|flag| flag.name == "first-touches"), "{:?}", design.flags);
+    let says =
+        |flag: &crate::Flag| flag.name == "counters-only" && flag.detail.contains("first touches lower the cost");
+    assert!(design.flags.iter().any(says), "{:?}", design.flags);
 }
 
 /// Lost 500, gained 100, and 250 more that neither says: replacement and prefetch are in another state.
@@ -368,7 +371,7 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
     let full = uniform(100);
     let mut run = Run::new();
     run.head = full.head.clone();
-    run.head.designs[0].depth = Depth::Counters;
+    run.head.designs[0].detail = None;
     for interval in 0..40 {
         let all: Vec<&Interval> = full.tuples.iter().filter(|tuple| tuple.interval == interval).collect();
         let mut sum = *all[0];

@@ -1,7 +1,8 @@
 //! What is attributed to places in memory: excess cycles to the code that waited and to the data that it waited for, lines that others
 //! lost to what came in for them.
 
-use switchcost_simulation_result::{DesignResult, EvictorPlace, PlaceCost};
+use switchcost_design::Design;
+use switchcost_simulation_result::{Detail, EvictorPlace, PlaceCost};
 
 use super::places::{Names, Places, Sum};
 use crate::address::{KERNEL, owner};
@@ -78,10 +79,17 @@ impl Listener for ByPlace {
 impl ByPlace {
     /// What one design makes of it: so many blocks of code, data and, of each cache, evictors, the largest first. Data and evictors of one name
     /// are added up.
-    pub(crate) fn fill(&self, result: &mut DesignResult, most: usize, programs: &[String], names: &mut Names<'_>) {
-        result.code = costs(&self.code, most, programs, &mut |_, _| None);
-        result.data = costs(&self.data, most, programs, names);
-        for (level, places) in result.design.levels.iter().zip(&self.evictors) {
+    pub(crate) fn fill(
+        &self,
+        design: &Design,
+        detail: &mut Detail,
+        most: usize,
+        programs: &[String],
+        names: &mut Names<'_>,
+    ) {
+        detail.code = costs(&self.code, most, programs, &mut |_, _| None);
+        detail.data = costs(&self.data, most, programs, names);
+        for (level, places) in design.levels.iter().zip(&self.evictors) {
             let program = |number: u32| (number != KERNEL).then(|| &programs[number as usize]);
             let key = |evictor: Evictor| (program(evictor.program), evictor.is_code);
             let place = |sum: Sum<'_, Evictor>| EvictorPlace {
@@ -94,7 +102,7 @@ impl ByPlace {
                 symbol: sum.symbol,
                 lines: sum.sum as u64,
             };
-            result.evictors.extend(places.largest(most, key, names).into_iter().map(place));
+            detail.evictors.extend(places.largest(most, key, names).into_iter().map(place));
         }
     }
 }

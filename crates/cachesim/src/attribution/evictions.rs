@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::{DesignResult, Eviction};
+use switchcost_simulation_result::{Detail, Eviction};
 
-use super::{column, names};
+use super::column;
 use crate::address::KERNEL;
 use crate::machine::{Departure, Levels, Listener, Lookup, NOBODY, Requester};
 
@@ -66,9 +66,8 @@ impl Listener for Evictions {
     }
 
     /// Pairs that occur, by level, evictor, victim, the kernel last.
-    fn report(&mut self, result: &mut DesignResult) {
+    fn report(&mut self, levels: &[String], detail: &mut Detail) {
         self.flush();
-        let levels: Vec<String> = names(result).collect();
         let mut pairs: Vec<_> = self.pairs.iter().collect();
         pairs.sort_unstable();
         let process = |owner: u32| (owner != KERNEL).then_some(owner);
@@ -78,6 +77,6 @@ impl Listener for Evictions {
             victim: process(victim),
             lines,
         };
-        result.evictions = pairs.into_iter().map(row).collect();
+        detail.evictions = pairs.into_iter().map(row).collect();
     }
 }

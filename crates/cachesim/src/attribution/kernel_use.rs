@@ -1,6 +1,6 @@
 //! What the kernel takes, where the trace has its instructions: by system call, and by batches of switches.
 
-use switchcost_simulation_result::{DesignResult, KernelBatch};
+use switchcost_simulation_result::{Detail, KernelBatch};
 
 use super::calls::Calls;
 use super::kernel_batches::KernelBatches;
@@ -89,8 +89,8 @@ impl Listener for KernelUse {
         (self.calls, self.batches) = (Calls::none(), KernelBatches::none());
     }
 
-    fn report(&mut self, result: &mut DesignResult) {
-        result.calls = self.calls.costs(self.fills.len());
-        result.kernel_batches = self.batches.batches();
+    fn report(&mut self, _: &[String], detail: &mut Detail) {
+        detail.calls = self.calls.costs(self.fills.len());
+        detail.kernel_batches = self.batches.batches();
     }
 }

@@ -1,8 +1,7 @@
 //! Lookups of the program that miss in the shared and not in the private hierarchy, and the other way round.
 
-use switchcost_simulation_result::{DesignResult, MissDifference};
+use switchcost_simulation_result::{Detail, MissDifference};
 
-use super::names;
 use crate::machine::{Levels, Listener, Lookup, Took, ViewSet};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,14 +52,14 @@ impl Listener for MissDifferences {
         }
     }
 
-    fn report(&mut self, result: &mut DesignResult) {
-        let named = names(result).zip(&self.levels);
+    fn report(&mut self, levels: &[String], detail: &mut Detail) {
+        let named = levels.iter().cloned().zip(&self.levels);
         let differences = named.map(|(level, of)| MissDifference {
             level,
             lost: of.lost,
             gained: of.gained,
             first_touches: of.first_touches,
         });
-        result.miss_differences = differences.collect();
+        detail.miss_differences = differences.collect();
     }
 }

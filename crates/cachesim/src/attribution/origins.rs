@@ -1,8 +1,7 @@
 //! Where misses come from, and whose doing it is that lookups take longer than alone, or less.
 
-use switchcost_simulation_result::{DesignResult, GainedCycles, LostCycles, LostTo, MissOrigins};
+use switchcost_simulation_result::{Detail, GainedCycles, LostCycles, LostTo, MissOrigins};
 
-use super::names;
 use crate::machine::{Gain, Levels, Listener, Lookup, Origin, Took};
 
 /// Misses by origin, and cycles.
@@ -44,8 +43,8 @@ impl Listener for Origins {
         *sum += cycles;
     }
 
-    fn report(&mut self, result: &mut DesignResult) {
-        let named = names(result).zip(&self.misses);
+    fn report(&mut self, levels: &[String], detail: &mut Detail) {
+        let named = levels.iter().cloned().zip(&self.misses);
         let origins = named.map(|(level, of)| MissOrigins {
             level,
             intrinsic: of[Origin::Intrinsic as usize],
@@ -55,7 +54,7 @@ impl Listener for Origins {
             aged_by_others: of[Origin::Aged as usize],
             state: of[Origin::State as usize],
         });
-        result.origins = origins.collect();
+        detail.origins = origins.collect();
         let to = |of: [u64; Origin::COUNT]| LostTo {
             processes: of[Origin::ByOthers as usize],
             kernel: of[Origin::ByKernel as usize],
@@ -65,7 +64,7 @@ impl Listener for Origins {
             other: of[Origin::Intrinsic as usize],
         };
         let [programs, kernel] = self.lost;
-        result.lost_cycles = Some(LostCycles { programs: to(programs), kernel: to(kernel) });
-        result.gained_cycles = Some(self.gained);
+        detail.lost_cycles = LostCycles { programs: to(programs), kernel: to(kernel) };
+        detail.gained_cycles = self.gained;
     }
 }

@@ -1,8 +1,8 @@
 //! What processes have in the shared levels, and lose there while they are away.
 
-use switchcost_simulation_result::{DesignResult, WorkingSetLoss};
+use switchcost_simulation_result::{Detail, WorkingSetLoss};
 
-use super::{column, names};
+use super::column;
 use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester};
 
 /// A process that left the CPU for another.
@@ -121,8 +121,8 @@ impl Listener for WorkingSets {
         }
     }
 
-    fn report(&mut self, result: &mut DesignResult) {
-        let named = names(result).zip(&self.sums).take(self.residents.len());
+    fn report(&mut self, levels: &[String], detail: &mut Detail) {
+        let named = levels.iter().cloned().zip(&self.sums).take(self.residents.len());
         let losses = named.map(|(level, sums)| WorkingSetLoss {
             level,
             returns: sums.returns,
@@ -130,7 +130,7 @@ impl Listener for WorkingSets {
             lost: sums.lost,
             restored: sums.restored,
         });
-        result.losses = losses.collect();
-        result.most_held = self.sums.iter().map(|sums| sums.most_held).collect();
+        detail.losses = losses.collect();
+        detail.most_held = self.sums.iter().map(|sums| sums.most_held).collect();
     }
 }

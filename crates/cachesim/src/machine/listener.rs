@@ -10,7 +10,7 @@
 
 use std::fmt::Debug;
 
-use switchcost_simulation_result::DesignResult;
+use switchcost_simulation_result::Detail;
 
 use super::deferred::DeferredRequest;
 use super::view_set::ViewSet;
@@ -262,6 +262,6 @@ listener! {
     fn task_switched(switches: u64, kernel_instructions: u64);
     /// The first part of the trace begins: what cannot be subtracted is counted anew.
     fn parts_begin();
-    /// Says what it has counted so far.
-    fn report(result: &mut DesignResult);
+    /// Says what it has counted so far; the names are those of all levels, TLBs behind caches.
+    fn report(levels: &[String], detail: &mut Detail);
 }

@@ -1,7 +1,7 @@
 //! What a machine says in the end.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, Depth, DesignResult, HierarchyCounts, LevelCounts};
+use switchcost_simulation_result::{ByView, DesignResult, Detail, HierarchyCounts, LevelCounts};
 
 use super::lines::Counts;
 use super::listener::Listener;
@@ -68,24 +68,7 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
 
 /// Counters without anything that says why.
 pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>) -> DesignResult {
-    DesignResult {
-        design,
-        depth: Depth::Counters,
-        hierarchies,
-        origins: Vec::new(),
-        miss_differences: Vec::new(),
-        lost_cycles: None,
-        gained_cycles: None,
-        most_held: Vec::new(),
-        losses: Vec::new(),
-        evictions: Vec::new(),
-        code: Vec::new(),
-        data: Vec::new(),
-        evictors: Vec::new(),
-        calls: Vec::new(),
-        kernel_batches: Vec::new(),
-        physical_pages: None,
-    }
+    DesignResult { design, hierarchies, physical_pages: None, detail: None }
 }
 
 impl Machine<Attribution> {
@@ -110,9 +93,11 @@ impl<L: Listener> Machine<L> {
         let mut result = plain_result(self.design.clone(), hierarchies);
         result.physical_pages = self.state.frames.as_ref().map(Frames::counts);
         if L::COMPARES {
-            result.depth = Depth::Full;
+            let shared = &result.hierarchies.shared;
+            let levels: Vec<String> =
+                shared.levels.iter().chain(&shared.tlbs).map(|level| level.name.clone()).collect();
+            self.state.listener.report(&levels, result.detail.insert(Detail::default()));
         }
-        self.state.listener.report(&mut result);
         result
     }
 

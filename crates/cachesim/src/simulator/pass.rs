@@ -10,7 +10,7 @@ use super::{Options, Outcome};
 use crate::attribution::{ByPlace, Context};
 use crate::causes::Why;
 use crate::machine::{Listener, PageChange, RunContext};
-use crate::process_table::{Change, ProcessTable};
+use crate::processes::{Change, Processes};
 
 /// Blocks that are taken at once: no more than what is counted in one word.
 const SLICE_BLOCKS: usize = 2048;
@@ -50,7 +50,7 @@ pub(super) struct Pass {
     kernel_weights: Vec<u64>,
     /// The kernel's instructions so far.
     kernel_instructions: u64,
-    processes: ProcessTable,
+    processes: Processes,
     /// Whether the machine knows who runs.
     has_begun: bool,
     /// The tuple under way; its cycles are the machine's to say.
@@ -75,7 +75,7 @@ impl Pass {
             weights: Vec::new(),
             kernel_weights: Vec::new(),
             kernel_instructions: 0,
-            processes: ProcessTable::default(),
+            processes: Processes::default(),
             has_begun: false,
             open: None,
             counted: Counted::default(),
@@ -134,7 +134,7 @@ impl Pass {
             design: 0,
             segment: segment.number,
             segments: 1,
-            task: self.processes.task.0,
+            task: self.processes.task().0,
             process,
             cause: segment.cause,
             end: 0,
@@ -340,22 +340,12 @@ impl TakePieces for Pass {
     fn mark(&mut self, mark: &Mark) {
         match mark {
             Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
-            Mark::Birth { task, process, parent, name } => {
+            Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. } => {
                 self.mappings_change();
-                let change = self.processes.birth(*task, *process, *parent, name);
+                let change = self.processes.follow(mark);
                 self.change(change);
             }
-            Mark::Exec { task, process, name } => {
-                self.mappings_change();
-                let change = self.processes.exec(*task, *process, name);
-                self.change(change);
-            }
-            Mark::Exit { task } => {
-                self.mappings_change();
-                let change = self.processes.exit(*task);
-                self.change(change);
-            }
-            Mark::Switch { to, is_voluntary, cause, .. } => {
+            Mark::Switch { is_voluntary, cause, .. } => {
                 let one = u64::from(mark.is_switch());
                 if mark.is_switch() {
                     let switches = self.counted.voluntary_switches + self.counted.involuntary_switches;
@@ -368,7 +358,7 @@ impl TakePieces for Pass {
                 self.end_call(true);
                 self.mappings_change();
                 self.close_tuple();
-                let (end, is_other) = self.processes.switch(*to, *is_voluntary, *cause);
+                let (end, is_other) = self.processes.switch(mark, *is_voluntary, *cause);
                 self.runner.end_segment(end, &mut self.tuples);
                 self.runner.empty_flushed_view();
                 self.change(Change { is_other, ..Change::default() });

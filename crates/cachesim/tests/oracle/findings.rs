@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
 use switchcost_simulation_result::{
-    ByView, CallCost, Depth, EvictorPlace, GainedCycles, HierarchyCounts, Interval, LostCycles, MissDifference,
+    ByView, CallCost, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval, LostCycles, MissDifference,
     MissOrigins, PlaceCost, ProcessFacts, SwitchCause, WorkingSetLoss,
 };
 use switchcost_trace::Chunk;
@@ -25,7 +25,7 @@ pub(crate) struct DesignFindings {
     pub(crate) hierarchies: ByView<HierarchyCounts>,
     /// Sorted: number of the process, not place in a list.
     pub(crate) tuples: Vec<Tuple>,
-    /// Of designs of [`Depth::Full`] only.
+    /// Of designs in full only.
     pub(crate) full: Option<FullFindings>,
 }
 
@@ -33,8 +33,8 @@ pub(crate) struct DesignFindings {
 pub(crate) struct FullFindings {
     pub(crate) origins: Vec<MissOrigins>,
     pub(crate) differences: Vec<MissDifference>,
-    pub(crate) lost_to: Option<LostCycles>,
-    pub(crate) gained: Option<GainedCycles>,
+    pub(crate) lost_to: LostCycles,
+    pub(crate) gained: GainedCycles,
     pub(crate) most_held: Vec<u64>,
     pub(crate) losses: Vec<WorkingSetLoss>,
     /// Level, evictor, victim, lines: in the order given. [`KERNEL`] is no process.
@@ -105,31 +105,26 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             of_others: tuple.of_others.map(|all| [all.lost, all.gained, all.first_touches]),
         };
         let owner = |index: Option<u32>| index.map_or(KERNEL, number);
-        let evictions =
-            result.evictions.iter().map(|one| (one.level.clone(), owner(one.evictor), owner(one.victim), one.lines));
+        let eviction = |one: &Eviction| (one.level.clone(), owner(one.evictor), owner(one.victim), one.lines);
         let places = |costs: &[PlaceCost]| -> Vec<_> {
             costs.iter().map(|cost| (PlaceCost { cause: 0, ..cost.clone() }, cause(cost.cause))).collect()
         };
-        let full = FullFindings {
-            origins: result.origins.clone(),
-            differences: result.miss_differences.clone(),
-            lost_to: result.lost_cycles,
-            gained: result.gained_cycles,
-            most_held: result.most_held.clone(),
-            losses: result.losses.clone(),
-            evictions: evictions.collect(),
-            code: places(&result.code),
-            data: places(&result.data),
-            evictors: result.evictors.clone(),
-            calls: result.calls.clone(),
-        };
+        let full = result.detail.as_ref().map(|detail| FullFindings {
+            origins: detail.origins.clone(),
+            differences: detail.miss_differences.clone(),
+            lost_to: detail.lost_cycles,
+            gained: detail.gained_cycles,
+            most_held: detail.most_held.clone(),
+            losses: detail.losses.clone(),
+            evictions: detail.evictions.iter().map(eviction).collect(),
+            code: places(&detail.code),
+            data: places(&detail.data),
+            evictors: detail.evictors.clone(),
+            calls: detail.calls.clone(),
+        });
         let mut tuples: Vec<Tuple> = own.map(tuple).collect();
         tuples.sort();
-        DesignFindings {
-            hierarchies: result.hierarchies.clone(),
-            tuples,
-            full: (result.depth == Depth::Full).then_some(full),
-        }
+        DesignFindings { hierarchies: result.hierarchies.clone(), tuples, full }
     });
     Findings { processes: outcome.processes.clone(), designs: designs.collect() }
 }
@@ -187,8 +182,8 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
     FullFindings {
         origins: one.machine.origins.clone(),
         differences: one.machine.differences.clone(),
-        lost_to: Some(one.machine.lost_to),
-        gained: Some(one.machine.gained),
+        lost_to: one.machine.lost_to,
+        gained: one.machine.gained,
         most_held: one.machine.most_held.clone(),
         losses: one.machine.losses.clone(),
         evictions: evictions.collect(),

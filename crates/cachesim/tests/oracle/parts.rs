@@ -38,17 +38,18 @@ fn sums(result: &DesignResult) -> Vec<u64> {
     };
     let views = [View::Shared, View::Private, View::Flushed];
     let mut all: Vec<u64> = views.iter().flat_map(|&view| of_level(result.hierarchies.get(view))).collect();
-    for origins in &result.origins {
+    let Some(detail) = &result.detail else { return all };
+    for origins in &detail.origins {
         all.extend([origins.intrinsic, origins.evicted_by_others, origins.evicted_by_kernel, origins.aged_by_others]);
         all.extend([origins.flushed, origins.state]);
     }
-    all.extend(result.miss_differences.iter().flat_map(|level| [level.lost, level.gained, level.first_touches]));
+    all.extend(detail.miss_differences.iter().flat_map(|level| [level.lost, level.gained, level.first_touches]));
     all.extend(
-        result.losses.iter().flat_map(|level| [level.returns, level.resident_at_departure, level.lost, level.restored]),
+        detail.losses.iter().flat_map(|level| [level.returns, level.resident_at_departure, level.lost, level.restored]),
     );
-    let (lost, gained) = (result.lost_cycles.unwrap_or_default(), result.gained_cycles.unwrap_or_default());
+    let (lost, gained) = (detail.lost_cycles, detail.gained_cycles);
     all.extend([lost.all(), lost.to_others(), gained.others, gained.first_touches(), gained.state]);
-    all.push(result.evictions.iter().map(|eviction| eviction.lines).sum());
+    all.push(detail.evictions.iter().map(|eviction| eviction.lines).sum());
     all
 }
 

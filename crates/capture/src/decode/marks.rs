@@ -13,15 +13,15 @@ impl<T: Take> Decoder<'_, T> {
     pub(super) fn apply(&mut self, tag: u64, immediate: u64, words: &[u64]) -> Result<Option<Mark>, Problem> {
         let mark = match (tag, words) {
             (tag::DEFINE, _) => {
-                self.spaces.define(immediate, words, self.take)?;
+                self.slots.define(immediate, words, self.take)?;
                 return Ok(None);
             }
             (tag::SYSCALL_ENTER, []) => {
-                self.spaces.set_syscall(Some(immediate as u16));
+                self.slots.set_syscall(Some(immediate as u16));
                 Mark::SyscallEnter { number: immediate as u16 }
             }
             (tag::SYSCALL_EXIT, []) => {
-                self.spaces.set_syscall(None);
+                self.slots.set_syscall(None);
                 Mark::SyscallExit { number: immediate as u16 }
             }
             (tag::KERNEL_TOUCH, &[address, form]) => {
@@ -35,11 +35,11 @@ impl<T: Take> Decoder<'_, T> {
                 None => return Ok(None),
             },
             (tag::BIRTH, &[slots, _, length, ref name @ ..]) if self.is_as_run || self.is_system => {
-                let born = self.spaces.born(immediate, slots >> 32, slots & LOW, Some(text(name, length)?))?;
+                let born = self.slots.born(immediate, slots >> 32, slots & LOW, Some(text(name, length)?))?;
                 Mark::Birth { task: born.task, process: born.process, parent: born.parent, name: born.name }
             }
             (tag::FORK, &[slots]) if self.is_as_run => {
-                self.spaces.expect(immediate, slots >> 32, slots & LOW)?;
+                self.slots.expect(immediate, slots >> 32, slots & LOW)?;
                 return Ok(None);
             }
             (tag::LEAVE, &[counts]) if self.is_as_run => {
@@ -72,9 +72,8 @@ impl<T: Take> Decoder<'_, T> {
     }
 
     fn switch(&mut self, from: u64, to: u64, reason: u64) -> Result<Mark, Problem> {
-        let from = self.spaces.id(from)?;
-        let to =
-            if self.is_system && to == u64::from(NO_SLOT) { self.spaces.run_idle() } else { self.spaces.run(to)? };
+        let from = self.slots.id(from)?;
+        let to = if self.is_system && to == u64::from(NO_SLOT) { self.slots.run_idle() } else { self.slots.run(to)? };
         let mark = Mark::Switch { from, to, is_voluntary: reason & 1 != 0, cause: cause(reason)? };
         self.switches += u64::from(mark.is_switch());
         self.all_switches += 1;
@@ -82,14 +81,14 @@ impl<T: Take> Decoder<'_, T> {
     }
 
     fn born(&mut self, slot: u64, slots: u64) -> Result<Mark, Problem> {
-        let born = self.spaces.born(slot, slots >> 32, slots & LOW, None)?;
+        let born = self.slots.born(slot, slots >> 32, slots & LOW, None)?;
         Ok(Mark::Birth { task: born.task, process: born.process, parent: born.parent, name: born.name })
     }
 
     fn exec(&mut self, slot: u64, words: &[u64]) -> Result<Mark, Problem> {
         let [length, name @ ..] = words else { return Err(Problem::Short) };
         let name = text(name, *length)?;
-        let (task, process) = self.spaces.exec(slot, &name)?;
+        let (task, process) = self.slots.exec(slot, &name)?;
         Ok(Mark::Exec { task, process, name })
     }
 }

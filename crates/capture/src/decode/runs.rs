@@ -11,7 +11,7 @@ impl<T: Take> Decoder<'_, T> {
     /// From now on the stream is of a whole machine: births are reported by the new task, all tasks have the same shapes, and the CPU may
     /// have no task.
     pub(crate) fn of_system(mut self) -> Self {
-        self.spaces.share_shapes();
+        self.slots.share_shapes();
         Decoder { is_system: true, ..self }
     }
 
@@ -32,12 +32,12 @@ impl<T: Take> Decoder<'_, T> {
 
     /// The system call that the running task is in.
     pub(crate) fn syscall(&self) -> Option<u16> {
-        self.spaces.syscall()
+        self.slots.syscall()
     }
 
     /// The task in a slot, if there was one.
     pub(crate) fn task(&self, slot: u32) -> TaskId {
-        self.spaces.id(slot.into()).unwrap_or(TaskId::NONE)
+        self.slots.id(slot.into()).unwrap_or(TaskId::NONE)
     }
 
     /// Decodes the birth that stands at a word, and returns its length; 0 where none stands there.
@@ -61,7 +61,7 @@ impl<T: Take> Decoder<'_, T> {
         switch: Option<(bool, Cause)>,
     ) -> Result<(), Stopped<T::Error>> {
         let damaged = |problem| Stopped::Damaged(DecodeError { buffer: 0, word: 0, problem });
-        let to = self.spaces.run(to.into()).map_err(damaged)?;
+        let to = self.slots.run(to.into()).map_err(damaged)?;
         let Some((is_voluntary, cause)) = switch else { return Ok(()) };
         let mark = Mark::Switch { from, to, is_voluntary, cause };
         self.switches += u64::from(mark.is_switch());
@@ -70,7 +70,7 @@ impl<T: Take> Decoder<'_, T> {
 
     /// The task in a slot has ended without a word.
     pub(crate) fn task_exit(&mut self, slot: u32) -> Result<(), Stopped<T::Error>> {
-        match self.spaces.exit(slot.into()) {
+        match self.slots.exit(slot.into()) {
             Ok(Some(task)) => self.take.mark(Mark::Exit { task }).map_err(Stopped::Refused),
             // It had not been born, or its end is known.
             Ok(None) | Err(_) => Ok(()),
@@ -82,7 +82,7 @@ impl<T: Take> Decoder<'_, T> {
         if self.is_as_run {
             self.ended.extend(u32::try_from(slot).ok());
         }
-        self.spaces.exit(slot)
+        self.slots.exit(slot)
     }
 }
 

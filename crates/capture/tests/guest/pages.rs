@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use switchcost_capture::Command;
-use switchcost_trace::{Chunk, Lives, Mark, ProcessId, TraceReader, check};
+use switchcost_trace::{Chunk, Mark, ProcessId, ProcessTable, TraceReader, check};
 
 use crate::{record, system};
 
@@ -60,7 +60,7 @@ struct Shown {
 /// Follows the marks, and looks up every page that anything touches.
 fn reported(trace: &[u8], program: &[u8]) -> Shown {
     let mut reader = TraceReader::new(trace).expect("a trace");
-    let (mut lives, mut pages, mut chunk) = (Lives::default(), Pages::default(), Chunk::default());
+    let (mut table, mut pages, mut chunk) = (ProcessTable::default(), Pages::default(), Chunk::default());
     let mut reported = Shown {
         frames: BTreeMap::new(),
         processes: Vec::new(),
@@ -74,8 +74,8 @@ fn reported(trace: &[u8], program: &[u8]) -> Shown {
         let mut references = &chunk.references[..];
         for (place, block) in chunk.blocks.iter().enumerate() {
             while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= place) {
-                lives.follow(&placed.mark);
-                let process = lives.running_task().map_or(ProcessId::default(), |task| task.process);
+                table.follow(&placed.mark);
+                let process = table.running_process();
                 match &placed.mark {
                     &Mark::Page { virtual_address, physical_address, bytes } => {
                         reported.large.extend((bytes > PAGE).then_some(virtual_address));
@@ -94,7 +94,7 @@ fn reported(trace: &[u8], program: &[u8]) -> Shown {
             }
             let (own, rest) = references.split_at(usize::from(block.references));
             references = rest;
-            let process = lives.running_task().map_or(ProcessId::default(), |task| task.process);
+            let process = table.running_process();
             let data = own.iter().flat_map(|it| [it.address(), it.address() + u64::from(it.bytes()) - 1]);
             let code = [block.address, block.address + u64::from(block.bytes) - 1];
             for address in data.chain(code) {
@@ -112,7 +112,9 @@ fn reported(trace: &[u8], program: &[u8]) -> Shown {
                 }
             }
         }
-        marks.for_each(|placed| lives.follow(&placed.mark));
+        marks.for_each(|placed| {
+            table.follow(&placed.mark);
+        });
     }
     reported.marks = pages.marks;
     reported

@@ -74,7 +74,7 @@ fn is_outside(before: Ticks, answer: Ticks, after: Ticks) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Root, allowed_cpus};
+    use switchcost_facts::{Root, allowed_cpus};
 
     #[test]
     fn the_kernels_clock_is_the_same_everywhere() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use switchcost_units::{CpuId, Nanos};
 
 use super::ThreadId;
-use crate::facts::Root;
+use switchcost_facts::Root;
 
 /// Of linux/sched.h.
 const SCHED_DEADLINE: u64 = 6;

@@ -9,8 +9,8 @@ use switchcost_units::CpuId;
 
 use super::{Census, ThreadId};
 use crate::control::cpu_set;
-use crate::facts::Root;
 use crate::restorer::Restorer;
+use switchcost_facts::Root;
 
 /// On one CPU until it is dropped; then, and where this process is killed, it may run where it could before.
 #[derive(Debug)]

@@ -33,7 +33,7 @@ pub fn admit(source: &dyn CounterSource) -> (Vec<Event>, Vec<SelfTest>) {
 }
 
 /// The same of the counter of cycles alone, in a few milliseconds.
-pub(crate) fn test_cycles(source: &dyn CounterSource) -> SelfTest {
+pub fn test_cycles(source: &dyn CounterSource) -> SelfTest {
     test(source, Event::Cycles, &mut Workbench::default())
 }
 

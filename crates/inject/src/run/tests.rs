@@ -65,7 +65,7 @@ fn header(plan: Plan) -> Header {
     let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
     let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
     Header {
-        schema: switchcost_injection::Injection::schema_for(&plan),
+        schema: switchcost_injection::INJECTION_FORM.to_owned(),
         program_version: String::new(),
         started_at: String::new(),
         command: Vec::new(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
-use switchcost_host::facts::Root;
 use switchcost_host::live::{Census, LiveThread, Seen};
 use switchcost_injection::Look;
 use switchcost_record::KernelSwitches;

@@ -1,5 +1,7 @@
 //! Both sides of the contract are the same.
 
+use switchcost_observation::Why;
+
 use super::btf::Btf;
 use super::*;
 
@@ -51,8 +53,9 @@ fn words_of_control_are_in_the_same_order() {
 #[test]
 fn enumerators_are_the_same() {
     let Some(program) = program() else { return };
+    let in_c = |why: Why| format!("REASON_{}", why.to_string().to_uppercase().replace('-', "_"));
+    assert_eq!(program.enumeration("reason"), Why::all().map(|why| (in_c(why), why as u32)).collect());
     let all = [
-        ("reason", "REASON_", reason::ALL),
         ("entry", "ENTRY_", entry::ALL),
         ("task_state", "TASK_", task_state::ALL),
         ("process", "PROCESS_", process::ALL),

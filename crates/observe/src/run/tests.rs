@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use switchcost_host::facts::{Root, manifest};
+use switchcost_facts::Root;
+use switchcost_host::machine::manifest;
 use switchcost_observation::{Lost, Source, Subject, Throttled};
 use tempfile::TempDir;
 

@@ -15,8 +15,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use switchcost_host::facts::{Root, manifest};
+use switchcost_facts::Root;
 use switchcost_host::held::Held;
+use switchcost_host::machine::manifest;
 use switchcost_observation::{Entry, Event, Source, Tasks, Why};
 use switchcost_observe::{Backend, Counted, Observer, Options};
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use switchcost_record::{Line, MeasureRecord, MeasureWriter};
 
-use crate::{Folder, parsed, sample_lines};
+use crate::{Folder, SAMPLE, parsed};
 
 const PATH: &str = "SWITCHCOST_TEST_LIMITED_RECORD";
 
@@ -16,10 +16,11 @@ const PATH: &str = "SWITCHCOST_TEST_LIMITED_RECORD";
 #[test]
 fn the_child_fills_its_file() {
     let Some(path) = std::env::var_os(PATH) else { return };
-    let lines: Vec<Line> = sample_lines().into_iter().map(parsed).collect();
+    let lines: Vec<Line> = SAMPLE.lines().map(parsed).collect();
     let Line::Header(header) = &lines[0] else { panic!("a header first") };
     let mut writer = MeasureWriter::create(Path::new(&path), (**header).clone()).expect("room for the header");
-    let error = (0..1_000).find_map(|_| writer.append(&lines[6]).err()).expect("a limit");
+    let sample = lines.iter().find(|line| matches!(line, Line::Sample(_))).expect("one");
+    let error = (0..1_000).find_map(|_| writer.append(sample).err()).expect("a limit");
     eprintln!("<{error}>");
 }
 

@@ -293,7 +293,7 @@ pub(crate) fn header() -> BoxedStrategy<Header> {
 
 fn header_of_the_kernel() -> BoxedStrategy<Header> {
     let texts = (text(), text(), vec(text(), 0..4));
-    let clocks = (clock(), option::of(core_clock()));
+    let clocks = (clock(), core_clock());
     (texts, number(), host(), clocks, vec(control(), 0..3), plan())
         .prop_map(|((program_version, started_at, command), seed, host, (clock, core_clock), controls, plan)| Header {
             schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),

@@ -1,4 +1,4 @@
-//! From version 2 on a line ends in a checksum of itself and of all lines before it: what was changed, lost, doubled or
+//! Each line ends in a checksum of itself and of all lines before it: what was changed, lost, doubled or
 //! moved is refused by its number, and what stands before it is read.
 
 use std::process::Command;
@@ -10,27 +10,10 @@ use switchcost_units::TickRate;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::arbitrary::record;
-use crate::{CHECKED, Folder, SAMPLE, damage, joined, parsed, read, written};
+use crate::{Folder, SAMPLE, bodies, body, damage, joined, parsed, read, sealed, written};
 
 fn lines() -> Vec<&'static str> {
-    CHECKED.lines().collect()
-}
-
-/// Lines without a checksum, each with its own, as the format's page says it.
-fn sealed(lines: &[&str]) -> Vec<u8> {
-    let mut check = 0;
-    let seal = |line: &&str| {
-        let body = line.strip_suffix('}').expect("an object");
-        check = xxh3_64_with_seed(body.as_bytes(), check);
-        format!("{body},\"check\":\"{check:016x}\"}}\n")
-    };
-    lines.iter().map(seal).collect::<String>().into_bytes()
-}
-
-/// A line without its checksum.
-fn body(line: &str) -> String {
-    let (body, _) = line.rsplit_once(",\"check\":\"").expect("a checksum");
-    format!("{body}}}")
+    SAMPLE.lines().collect()
 }
 
 /// The line, counted from 1, that a reader refuses.
@@ -67,30 +50,23 @@ fn is_seen(folder: &Folder, original: &[u8], at: usize, byte: u8) -> Result<(), 
 
 #[test]
 fn the_sample_is_sealed_as_its_page_says() {
-    let bodies: Vec<String> = lines().into_iter().map(body).collect();
-    assert_eq!(sealed(&bodies.iter().map(String::as_str).collect::<Vec<_>>()), CHECKED.as_bytes());
+    assert_eq!(sealed(&bodies()), SAMPLE.as_bytes());
 }
 
 #[test]
 fn what_is_written_is_sealed_as_its_page_says() {
     let lines: Vec<Line> = lines().into_iter().map(parsed).collect();
     let Line::Header(header) = &lines[0] else { panic!("a header first") };
-    assert_eq!(written(header, &lines[1..]), CHECKED.as_bytes());
-}
-
-#[test]
-fn a_record_is_checked_from_version_2_on() {
-    assert!(read(CHECKED.as_bytes()).expect("a record").is_checked());
-    assert!(!read(SAMPLE.as_bytes()).expect("a record").is_checked());
+    assert_eq!(written(header, &lines[1..]), SAMPLE.as_bytes());
 }
 
 /// The attack that the checksums are for: a clock ten times as fast made 231 ns of 2.31 us.
 #[test]
 fn a_clock_made_faster_is_refused() {
-    let rate = read(CHECKED.as_bytes()).expect("a record").header.clock.ticks_per_second;
+    let rate = read(SAMPLE.as_bytes()).expect("a record").header.clock.ticks_per_second;
     let field = format!("\"ticks_per_second\":{}", rate.0);
-    let faster = CHECKED.replacen(&field, &format!("{field}0"), 1);
-    assert_ne!(faster, CHECKED);
+    let faster = SAMPLE.replacen(&field, &format!("{field}0"), 1);
+    assert_ne!(faster, SAMPLE);
     let folder = Folder::new();
     let error = folder.read(faster.as_bytes()).expect_err("changed").to_string();
     let [found, right] = checks_of_first_line(&faster);
@@ -112,8 +88,8 @@ fn checks_of_first_line(text: &str) -> [String; 2] {
 
 /// The sample with a digit of its first latency for another, and the number of that line.
 fn with_another_latency() -> (usize, String) {
-    let changed = CHECKED.replacen("\"latency\",\"size_bytes\":2", "\"latency\",\"size_bytes\":3", 1);
-    assert_ne!(changed, CHECKED);
+    let changed = SAMPLE.replacen("\"latency\",\"size_bytes\":2", "\"latency\",\"size_bytes\":3", 1);
+    assert_ne!(changed, SAMPLE);
     (1 + lines().iter().position(|line| line.contains("latency")).expect("one"), changed)
 }
 
@@ -138,7 +114,7 @@ fn a_line_without_a_checksum_is_damage() {
     let all = lines();
     let bare = body(all[1]);
     assert_eq!(damage(&joined(&[all[0], &bare])), (2, "it does not end in its checksum".to_owned()));
-    let windows = CHECKED.replacen("}\n", "}\r\n", 1);
+    let windows = SAMPLE.replacen("}\n", "}\r\n", 1);
     assert_eq!(refused_line(windows.as_bytes()), Some(1), "not the bytes that were written");
 }
 
@@ -182,10 +158,9 @@ fn lines_out_of_place_are_seen() {
 #[test]
 fn a_line_of_another_record_is_seen() {
     let all = lines();
-    let mut bodies: Vec<String> = all.iter().map(|line| body(line)).collect();
+    let mut bodies = bodies();
     bodies[1] = bodies[1].replacen("clock", "another", 1);
-    let other = sealed(&bodies.iter().map(String::as_str).collect::<Vec<_>>());
-    let other = String::from_utf8(other).expect("text");
+    let other = String::from_utf8(sealed(&bodies)).expect("text");
     let other: Vec<&str> = other.lines().collect();
     let mixed = [&all[..2], &other[2..]].concat();
     assert_eq!(refused_line(&joined(&mixed)), Some(3));
@@ -200,34 +175,25 @@ fn the_rescue_that_is_offered_works_at_every_line() {
         let (line, _) = damage(&joined(&changed));
         assert_eq!(line, number as u64);
         let rescued = read(&joined(&changed[..number - 1])).expect("whole");
-        assert!(rescued.is_checked() && rescued.end.is_none() && !rescued.has_cut_line, "line {number}");
+        assert!(rescued.end.is_none() && !rescued.has_cut_line, "line {number}");
     }
 }
 
 /// Otherwise one changed digit would take all checksums away.
 #[test]
-fn a_checked_record_cannot_be_passed_off_as_an_older_one() {
-    let older = CHECKED.replacen("record.measure/2", "record.measure/1", 1);
-    let folder = Folder::new();
-    assert_eq!(
-        folder.read(older.as_bytes()).expect_err("changed").to_string(),
-        format!(
-            "{} does not begin with a header (line 1: it ends in a checksum, which version 1 does not have), need a file \
-             written by switchcost measure",
-            folder.file().display()
-        )
-    );
-    let header = body(older.lines().next().expect("a header"));
-    let (line, why) = damage(&joined(&[&header, lines()[1]]));
-    assert_eq!((line, why.starts_with("it ends in a checksum")), (2, true), "{why}");
+fn a_record_cannot_be_passed_off_as_one_without_checksums() {
+    for version in [0, 1, 3] {
+        let other = SAMPLE.replacen("record.measure/2", &format!("record.measure/{version}"), 1);
+        assert!(matches!(read(other.as_bytes()), Err(ReadRecordError::Version { .. })), "{version}");
+    }
 }
 
 #[test]
 fn any_wrong_byte_is_seen() {
     let folder = Folder::new();
-    for (at, was) in CHECKED.bytes().enumerate() {
+    for (at, was) in SAMPLE.bytes().enumerate() {
         let byte = if at.is_multiple_of(2) && was != b'\n' { b'\n' } else { was ^ 1 };
-        is_seen(&folder, CHECKED.as_bytes(), at, byte).unwrap_or_else(|error| panic!("{error}"));
+        is_seen(&folder, SAMPLE.as_bytes(), at, byte).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -240,18 +206,18 @@ proptest! {
     }
 
     #[test]
-    fn any_byte_of_the_sample_counts(at in 0..CHECKED.len(), change in 1_u8..) {
-        prop_assert_eq!(is_seen(&Folder::new(), CHECKED.as_bytes(), at, CHECKED.as_bytes()[at] ^ change), Ok(()));
+    fn any_byte_of_the_sample_counts(at in 0..SAMPLE.len(), change in 1_u8..) {
+        prop_assert_eq!(is_seen(&Folder::new(), SAMPLE.as_bytes(), at, SAMPLE.as_bytes()[at] ^ change), Ok(()));
     }
 }
 
 /// A record that was changed and sealed anew is a record: the checksums show slips and damage, not forgery.
 #[test]
 fn a_record_may_be_sealed_anew() {
-    let mut bodies: Vec<String> = lines().into_iter().map(body).collect();
+    let mut bodies = bodies();
     let last = bodies.len() - 1;
     bodies[last] = r#"{"line":"end","reason":"complete","elapsed_ns":1,"ticks_per_second":7}"#.to_owned();
-    let record = read(&sealed(&bodies.iter().map(String::as_str).collect::<Vec<_>>())).expect("a record");
+    let record = read(&sealed(&bodies)).expect("a record");
     assert!(matches!(record.end, Some(End { ticks_per_second: TickRate(7), .. })));
 }
 
@@ -279,7 +245,7 @@ fn another_program_checks_a_record_as_the_page_shows() {
         let output = Command::new(python).args(["-c", &example()]).current_dir(place).output().expect("python3");
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    assert_eq!(checks(CHECKED), (true, String::new()));
+    assert_eq!(checks(SAMPLE), (true, String::new()));
     let (number, changed) = with_another_latency();
     let (is_sound, said) = checks(&changed);
     assert!(!is_sound && said.contains(&format!("line {number} ")), "{said}");
@@ -290,7 +256,7 @@ fn another_program_checks_a_record_as_the_page_shows() {
 fn a_field_named_as_the_checksum_is_no_trouble() {
     let text = r#","check":"0123456789abcdef"}"#;
     let refusal = format!(r#"{{"line":"refusal","case":0,"repetition":0,"why":{}}}"#, serde_json::json!(text));
-    let record = read(&sealed(&[&body(lines()[0]), &refusal])).expect("a record");
+    let record = read(&sealed(&[&bodies()[0], &refusal])).expect("a record");
     assert_eq!(record.refusals[0].why, text);
     assert_eq!(
         record,

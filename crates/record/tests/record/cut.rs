@@ -5,7 +5,7 @@ use proptest::sample::Index;
 use switchcost_record::{MeasureRecord, ReadRecordError};
 
 use crate::arbitrary::record;
-use crate::{CHECKED, Folder, SAMPLE, read, written};
+use crate::{Folder, SAMPLE, read, written};
 
 /// Lines behind the header.
 fn count(record: &MeasureRecord) -> usize {
@@ -34,13 +34,11 @@ fn is_read_to_its_last_whole_line(folder: &Folder, cut: &[u8]) {
 }
 
 #[test]
-fn each_sample_may_be_cut_anywhere() {
+fn the_sample_may_be_cut_anywhere() {
     let folder = Folder::new();
-    // One byte after the other of the one, steps through all places in a line of the other.
-    for (sample, step) in [(SAMPLE, 1), (CHECKED, 7)] {
-        for length in (0..=sample.len()).step_by(step) {
-            is_read_to_its_last_whole_line(&folder, &sample.as_bytes()[..length]);
-        }
+    // Steps through all places in a line.
+    for length in (0..=SAMPLE.len()).step_by(3) {
+        is_read_to_its_last_whole_line(&folder, &SAMPLE.as_bytes()[..length]);
     }
 }
 

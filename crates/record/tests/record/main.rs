@@ -14,15 +14,33 @@ use std::path::PathBuf;
 
 use switchcost_record::{Header, Line, MeasureRecord, MeasureWriter, ReadRecordError};
 use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A record of version 1 with every kind of line, as a run left it.
-const SAMPLE: &str = include_str!("../samples/measure-1.jsonl");
+/// A record with every kind of line, as a run left it.
+const SAMPLE: &str = include_str!("../samples/measure-2.jsonl");
 
-/// The same of version 2.
-const CHECKED: &str = include_str!("../samples/measure-2.jsonl");
+/// Its lines without their checksums.
+fn bodies() -> Vec<String> {
+    SAMPLE.lines().map(body).collect()
+}
 
-fn sample_lines() -> Vec<&'static str> {
-    SAMPLE.lines().collect()
+/// A line without its checksum.
+fn body(line: &str) -> String {
+    let (body, _) = line.rsplit_once(",\"check\":\"").expect("a checksum");
+    format!("{body}}}")
+}
+
+/// Lines without a checksum, each with its own, as the format's page says it.
+fn sealed<L: AsRef<[u8]>>(lines: &[L]) -> Vec<u8> {
+    let mut check = 0;
+    let mut bytes = Vec::new();
+    for line in lines {
+        let body = line.as_ref().strip_suffix(b"}").expect("an object");
+        check = xxh3_64_with_seed(body, check);
+        bytes.extend_from_slice(body);
+        bytes.extend_from_slice(format!(",\"check\":\"{check:016x}\"}}\n").as_bytes());
+    }
+    bytes
 }
 
 fn parsed(line: &str) -> Line {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use switchcost_record::{Header, Line, MeasureWriter, WriteRecordError};
 
-use crate::{Folder, parsed, sample_lines};
+use crate::{Folder, bodies, parsed};
 
 fn header() -> Header {
-    match parsed(sample_lines()[0]) {
+    match parsed(&bodies()[0]) {
         Line::Header(header) => *header,
         other => panic!("{other:?}"),
     }

@@ -12,7 +12,7 @@ const RARE: f64 = 0.001;
 
 /// What to know about the numbers, the most important first.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings, is_all: bool) {
-    let mut notes: Vec<String> = integrity(observation).collect();
+    let mut notes: Vec<String> = unfinished(observation).into_iter().collect();
     let how = match observation.source {
         Source::Bpf => None,
         Source::BpfCounts => Some("times off the CPU and neighbours"),
@@ -84,12 +84,10 @@ fn of_stacks(stacks: &SampledStacks) -> String {
     )
 }
 
-/// What is missing of the record, or may be wrong in it.
-fn integrity(observation: &Observation) -> impl Iterator<Item = String> {
-    let unfinished = "The observer was killed: this is what it had written last, a few seconds before.";
-    let unchecked = "The record is of version 1: it has no checksum, so that a change would go unnoticed.";
-    let notes = [(observation.is_unfinished, unfinished), (!observation.is_checked(), unchecked)];
-    notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_owned())
+/// What is missing of the record.
+fn unfinished(observation: &Observation) -> Option<String> {
+    let note = "The observer was killed: this is what it had written last, a few seconds before.";
+    observation.is_unfinished.then(|| note.to_owned())
 }
 
 /// Switches that only the kernel's own counters know.

@@ -218,18 +218,6 @@ fn what_was_not_counted_is_reported_with_its_reason() {
 
 #[test]
 fn every_cause_has_words() {
-    let whys = [
-        Why::Blocked,
-        Why::Yielded,
-        Why::PreemptedByWoken,
-        Why::PreemptedByQueued,
-        Why::SliceEnded,
-        Why::Throttled,
-        Why::Stopped,
-        Why::Traced,
-        Why::Frozen,
-        Why::Ended,
-    ];
     let entries = [
         Entry::SystemCall("read".to_owned()),
         Entry::PageFault,
@@ -239,7 +227,7 @@ fn every_cause_has_words() {
         Entry::Futex(FutexWait::Lock),
         Entry::Futex(FutexWait::Timed),
     ];
-    for why in whys {
+    for why in Why::all() {
         for entry in &entries {
             let words = super::tables::reason(why, entry);
             assert!(!words.is_empty() && words.is_ascii(), "{words}");

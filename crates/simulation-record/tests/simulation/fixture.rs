@@ -3,7 +3,7 @@
 use switchcost_design::Design;
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 use switchcost_simulation_result::{
-    ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
+    ByView, CallCost, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
     LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
     Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
@@ -22,17 +22,17 @@ fn result(name: &str) -> DesignResult {
     let level = LevelCounts { name: "L1".into(), instruction_accesses: u64::MAX, fills: 3, ..LevelCounts::default() };
     let counts =
         HierarchyCounts { cycles: u64::MAX, write_stall_cycles: 1, levels: vec![level.clone()], tlbs: vec![level] };
-    DesignResult {
-        design: design(name),
-        depth: Depth::Full,
-        hierarchies: ByView { shared: counts.clone(), private: counts.clone(), flushed: counts },
+    let hierarchies = ByView { shared: counts.clone(), private: counts.clone(), flushed: counts };
+    let physical_pages = Some(PhysicalPages { recorded: u64::MAX, assigned: 1 });
+    DesignResult { design: design(name), hierarchies, physical_pages, detail: Some(detail()) }
+}
+
+fn detail() -> Detail {
+    Detail {
         origins: vec![MissOrigins { level: "L1".into(), intrinsic: 1, ..MissOrigins::default() }],
         miss_differences: vec![MissDifference { level: "L1".into(), lost: 5, gained: u64::MAX, first_touches: 3 }],
-        lost_cycles: Some(LostCycles {
-            kernel: LostTo { aged: u64::MAX, ..LostTo::default() },
-            ..LostCycles::default()
-        }),
-        gained_cycles: Some(GainedCycles { others: 7, first_touches_of_data: u64::MAX, ..GainedCycles::default() }),
+        lost_cycles: LostCycles { kernel: LostTo { aged: u64::MAX, ..LostTo::default() }, ..LostCycles::default() },
+        gained_cycles: GainedCycles { others: 7, first_touches_of_data: u64::MAX, ..GainedCycles::default() },
         most_held: vec![9],
         losses: vec![WorkingSetLoss { level: "L1".into(), returns: 4, ..WorkingSetLoss::default() }],
         evictions: vec![Eviction { level: "L1".into(), evictor: Some(0), victim: Some(1), lines: u64::MAX }],
@@ -67,7 +67,6 @@ fn result(name: &str) -> DesignResult {
             lines: u64::MAX,
         }],
         kernel_batches: Vec::new(),
-        physical_pages: Some(PhysicalPages { recorded: u64::MAX, assigned: 1 }),
         calls: vec![CallCost { syscall: "read".into(), calls: 1, misses: vec![u64::MAX], ..CallCost::default() }],
     }
 }

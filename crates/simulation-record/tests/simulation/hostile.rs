@@ -71,8 +71,8 @@ fn other_versions_are_refused_by_name() {
     }
     let schema = format!("{SIMULATION_SCHEMA}/{}", SIMULATION_VERSION + 1);
     let error = read_bytes(&whole(&Simulation { schema, ..head() })).expect_err("newer").to_string();
-    let need = " is of format switchcost.record.simulation/2, need switchcost.record.simulation/1 to \
-                switchcost.record.simulation/1; read it with the version of switchcost that wrote it or a later one";
+    let need = " is of format switchcost.record.simulation/2, need switchcost.record.simulation/1; read it with a \
+                version of switchcost that writes that format";
     assert!(error.ends_with(need), "{error}");
     let other = read_bytes(&whole(&Simulation { schema: "else\u{1b}".into(), ..head() })).expect_err("else");
     assert!(other.to_string().contains(r#"its schema is "else\u{1b}", not switchcost.record.simulation"#), "{other}");

@@ -71,7 +71,7 @@ pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
 
 /// Keeps what a run has shown. That it cannot be kept takes nothing from the run.
 pub(crate) fn keep(record: &MeasureRecord, sharing: CoreSharing) {
-    let (Some(path), Some(clock)) = (path(), record.header.core_clock.as_ref()) else { return };
+    let (Some(path), clock) = (path(), &record.header.core_clock) else { return };
     let mut history = read(&path).unwrap_or_default();
     let CoreSharing { least_per_mille, shared_costs } = sharing;
     let core = Core::of(&record.header.host, clock);

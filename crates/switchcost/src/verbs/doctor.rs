@@ -1,7 +1,7 @@
 //! `switchcost doctor`: is this machine fit to measure, and how is it made so?
 
-use switchcost_host::doctor::check;
-use switchcost_host::facts::Root;
+use switchcost_doctor::check;
+use switchcost_facts::Root;
 use switchcost_record::Severity;
 
 use crate::cli::DoctorArguments;

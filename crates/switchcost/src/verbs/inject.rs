@@ -8,14 +8,15 @@ mod work;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use switchcost_facts::{Root, cpus_by_quiet};
 use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
 use switchcost_host::core_clock;
-use switchcost_host::facts::{Root, cpus_by_quiet, manifest};
+use switchcost_host::machine::manifest;
 use switchcost_host::temporary::TemporaryFolder;
 use switchcost_host::twin_group::twin_groups;
 use switchcost_inject::{Fault, Instruments, ServantExecutor, Subject, Undisturbed, undisturbed};
-use switchcost_injection::{End, Header, Injection, InjectionWriter, Line, Plan, Timing};
+use switchcost_injection::{End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Timing};
 use switchcost_measure::{PlacementChoice, Wishes, wanted_controls};
 use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
 use switchcost_units::{Bytes, CpuId, Nanos};
@@ -233,7 +234,7 @@ fn record(
     let redaction = arguments.redaction.redact;
     let words = arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let header = Header {
-        schema: Injection::schema_for(&plan),
+        schema: INJECTION_FORM.to_owned(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: runs::stamp(now),
         command: redact::shown(words, redaction),

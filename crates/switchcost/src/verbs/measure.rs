@@ -8,7 +8,8 @@ mod selection;
 
 use std::path::PathBuf;
 
-use switchcost_host::facts::{Root, manifest, relation};
+use switchcost_facts::{Root, relation};
+use switchcost_host::machine::manifest;
 use switchcost_host::noise::NetworkNoise;
 use switchcost_measure::{Preset, wanted_controls};
 use switchcost_record::{Control, ControlOutcome, Policy};

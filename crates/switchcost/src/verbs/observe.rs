@@ -11,7 +11,8 @@ mod views;
 
 use std::path::Path;
 
-use switchcost_host::facts::{Root, manifest_at_once};
+use switchcost_facts::Root;
+use switchcost_host::machine::manifest_at_once;
 use switchcost_observation::Observation;
 use switchcost_observe::{Command, ObserveError, Observer, Options, Requests, Task, Whom};
 use time::OffsetDateTime;

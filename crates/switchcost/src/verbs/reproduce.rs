@@ -5,7 +5,8 @@ mod run;
 mod site;
 
 use strum::IntoEnumIterator;
-use switchcost_host::facts::{Root, manifest, quietest_cpu};
+use switchcost_facts::{Root, quietest_cpu};
+use switchcost_host::machine::manifest;
 use switchcost_record::HostManifest;
 use switchcost_report::reproduce::{Command, Reproduction, render, render_claims};
 use switchcost_reproduce::{Effort, Paper, Records, Site};

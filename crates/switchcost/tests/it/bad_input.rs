@@ -131,10 +131,10 @@ fn what_is_no_record_is_refused_with_what_was_found() {
     assert!(message.contains("its first line is not JSON"), "{message}");
     let (_, message) = read("{\"line\":\"header\",\"schema\":\"switchcost.record.measure/999\"}\n");
     assert!(
-        message.contains("is of format switchcost.record.measure/999, need switchcost.record.measure/1"),
+        message.contains("is of format switchcost.record.measure/999, need switchcost.record.measure/2"),
         "{message}"
     );
-    assert!(message.contains("read it with the version of switchcost that wrote it or a later one"), "{message}");
+    assert!(message.contains("read it with a version of switchcost that writes that format"), "{message}");
     let (code, message) = refusal(&place, &["report", "/nonexistent/run.jsonl"]);
     assert_eq!((code, message.contains("cannot be read")), (5, true), "{message}");
     let (code, message) = refusal(&place, &["report"]);
@@ -144,7 +144,7 @@ fn what_is_no_record_is_refused_with_what_was_found() {
 #[test]
 fn a_record_that_cannot_be_opened_is_recognized_by_its_kind() {
     let place = Place::new();
-    let measured = format!("{}/../record/tests/samples/measure-1.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let measured = format!("{}/../record/tests/samples/measure-2.jsonl", env!("CARGO_MANIFEST_DIR"));
     let none = "(No such file or directory (os error 2)), need a file written by switchcost";
     for (words, message) in [
         (

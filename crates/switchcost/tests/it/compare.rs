@@ -96,7 +96,7 @@ fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
 fn records_of_two_kinds_are_refused() {
     let place = Place::new();
     let (measured, simulated) = (
-        sample("record/tests/samples/measure-1.jsonl"),
+        sample("record/tests/samples/measure-2.jsonl"),
         sample("simulation-record/tests/samples/simulation-1.parquet"),
     );
     let ran = place.run(&["compare", &measured, &simulated]);
@@ -142,7 +142,7 @@ fn an_observed_program_that_switches_more_is_reported_and_one_record_gives_no_ve
     assert!(screen.contains("switches a second") && screen.contains("higher"), "{screen}");
     let failed = place.run(&["compare", text(&few), text(&many), "--fail-above", "50%"]);
     assert_eq!(failed.code, 6, "{}", failed.stdout);
-    let measured = sample("record/tests/samples/measure-1.jsonl");
+    let measured = sample("record/tests/samples/measure-2.jsonl");
     let mixed = place.run(&["compare", text(&few), &measured]);
     assert_eq!((mixed.code, mixed.stderr.contains("of an observation")), (2, true), "{}", mixed.stderr);
 }

@@ -95,7 +95,7 @@ fn mutants_of_a_record_are_what_they_are_called() {
         ("oversized-number", 5, "is damaged at line 4 (invalid type: floating point"),
         ("deep-nesting", 5, "is damaged at line 3 (recursion limit exceeded"),
         ("hostile-name", 3, "not measured"),
-        ("version-1", 3, "unchecked: the record is of version 1"),
+        ("version-1", 5, "is of format switchcost.record.measure/1"),
         ("empty", 5, "it is empty"),
     ] {
         let (found, text) = said(kind);

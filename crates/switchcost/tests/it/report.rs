@@ -27,14 +27,14 @@ fn a_page_is_written_whole_and_the_same_again() {
 #[test]
 fn several_records_go_on_one_page_and_behind_each_other_in_the_terminal() {
     let place = Place::new();
-    let records = [sample("measure-1.jsonl"), sample("simulation-1.parquet")];
+    let records = [sample("measure-2.jsonl"), sample("simulation-1.parquet")];
     let page = place.path("both.html");
     place.run(&["report", &records[0], &records[1], "-o", text(&page)]);
     let page = fs::read_to_string(&page).expect("a page");
-    assert!(page.contains("measure-1.jsonl") && page.contains("simulation-1.parquet"));
+    assert!(page.contains("measure-2.jsonl") && page.contains("simulation-1.parquet"));
     let ran = place.run(&["report", &records[0], &records[1]]);
     let titles: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("== ")).collect();
-    assert_eq!(titles, ["== measure-1.jsonl", "== simulation-1.parquet"], "{}", ran.stderr);
+    assert_eq!(titles, ["== measure-2.jsonl", "== simulation-1.parquet"], "{}", ran.stderr);
     let ran = place.run(&["report", &records[0], &records[1], "--format", "json"]);
     let why = "switchcost: failed to print the result: found 2 records, need one for --format json or csv, --folded and --pprof; \
                name one, or leave them away\n";

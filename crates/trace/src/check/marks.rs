@@ -25,11 +25,11 @@ impl Checker {
         if task != need {
             return Some(Trouble::TaskNumber { found: task, need });
         }
-        if parent != TaskId::NONE && !self.lives.tasks.contains_key(&parent) {
+        if parent != TaskId::NONE && !self.table.tasks.contains_key(&parent) {
             return Some(Trouble::Parent(parent));
         }
         let is_known = process.0 >= 1 && process <= self.last_process;
-        match (is_known, self.living.contains_key(&process)) {
+        match (is_known, self.table.is_inhabited(process)) {
             (true, true) => None,
             (true, false) => Some(Trouble::EndedProcess(process)),
             (false, _) => self.new_process(process),
@@ -37,7 +37,7 @@ impl Checker {
     }
 
     fn exec(&self, task: TaskId, process: ProcessId) -> Option<Trouble> {
-        let running = self.lives.running;
+        let running = self.table.running;
         if task != running {
             return Some(Trouble::NotRunning { what: "an exec", task, running });
         }
@@ -50,7 +50,7 @@ impl Checker {
     }
 
     fn switch(&self, from: TaskId, to: TaskId) -> Option<Trouble> {
-        let running = self.lives.running;
+        let running = self.table.running;
         if from != running {
             return Some(Trouble::From { from, running });
         }
@@ -58,7 +58,7 @@ impl Checker {
     }
 
     fn alive(&self, what: &'static str, task: TaskId) -> Option<Trouble> {
-        (!self.lives.is_alive(task)).then_some(Trouble::NotAlive { what, task })
+        (!self.table.is_alive(task)).then_some(Trouble::NotAlive { what, task })
     }
 }
 

@@ -1,18 +1,18 @@
 use std::collections::BTreeSet;
 
-use crate::{Block, Chunk, Lives, ProcessId, Reference};
+use crate::{Block, Chunk, ProcessId, ProcessTable, Reference};
 
 /// The blocks of one process, or of all of them one after another.
 pub(super) struct Selection {
     only: Option<ProcessId>,
-    lives: Lives,
+    table: ProcessTable,
     /// Those whose blocks were chosen.
     processes: BTreeSet<ProcessId>,
 }
 
 impl Selection {
     pub(super) fn new(only: Option<ProcessId>) -> Self {
-        Selection { only, lives: Lives::default(), processes: BTreeSet::new() }
+        Selection { only, table: ProcessTable::default(), processes: BTreeSet::new() }
     }
 
     /// Hands each chosen block of the next chunk with its references to `take`, until that fails.
@@ -25,23 +25,20 @@ impl Selection {
         let mut references = chunk.references.as_slice();
         for (index, block) in chunk.blocks.iter().enumerate() {
             while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
-                self.lives.follow(&placed.mark);
+                self.table.follow(&placed.mark);
             }
             let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
             references = rest;
-            let process = self.running();
+            let process = self.table.running_process();
             if self.only.is_none_or(|only| only == process) {
                 self.processes.insert(process);
                 take(block, own)?;
             }
         }
-        marks.for_each(|placed| self.lives.follow(&placed.mark));
+        marks.for_each(|placed| {
+            self.table.follow(&placed.mark);
+        });
         Ok(())
-    }
-
-    /// The process of a block; none where no task runs, as in a trace without marks.
-    fn running(&self) -> ProcessId {
-        self.lives.running_task().map_or(ProcessId(0), |task| task.process)
     }
 
     /// How many processes the chosen blocks are of.

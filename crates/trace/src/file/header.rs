@@ -36,15 +36,13 @@ pub struct TraceHeader {
     /// How the order of the tasks came about.
     pub order: TraceOrder,
     /// Length of a turn, where turns were given.
-    #[serde(default)]
     pub quantum_instructions: Option<u64>,
     /// The commands that were traced, each with its arguments.
-    #[serde(default)]
     pub commands: Vec<Vec<String>>,
     /// Architecture of the traced code, as the kernel calls it: `x86_64`, `aarch64`.
     pub arch: String,
     /// The guest that ran, where a whole system was traced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
     /// What to know of every number from it: what its source left out, or had to make up. A sentence each; hostile data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

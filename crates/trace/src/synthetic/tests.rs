@@ -3,15 +3,17 @@ use switchcost_units::Bytes;
 use switchcost_workload::{Access, Pattern, WorkingSet, addresses};
 
 use super::*;
-use crate::{Checker, ChunkPlace, Lives, Problem};
+use crate::{Checker, ChunkPlace, Problem, ProcessTable};
 
 fn problems(chunks: &[Chunk]) -> Vec<Problem> {
     let mut checker = Checker::default();
-    let (mut lives, mut place) = (Lives::default(), ChunkPlace::default());
+    let (mut table, mut place) = (ProcessTable::default(), ChunkPlace::default());
     for chunk in chunks {
         checker.chunk(chunk, place);
-        chunk.marks.iter().for_each(|placed| lives.follow(&placed.mark));
-        place.running = lives.running;
+        chunk.marks.iter().for_each(|placed| {
+            table.follow(&placed.mark);
+        });
+        place.running = table.running;
     }
     checker.finish().problems
 }

@@ -1,7 +1,7 @@
 use std::io::Cursor;
 
 use switchcost_trace::testing::seeded;
-use switchcost_trace::{Chunk, Lives, Mark, TraceFile};
+use switchcost_trace::{Chunk, Mark, ProcessTable, TraceFile};
 
 use crate::support::{header, written};
 
@@ -14,26 +14,26 @@ fn every_chunk_can_be_reached_and_who_lives_there_is_known() {
     assert_eq!(file.index().instructions, chunks.iter().map(Chunk::instructions).sum::<u64>());
     let starts: Vec<_> = file.index().chunks.iter().map(|entry| entry.first_instruction).collect();
     let mut chunk = Chunk::default();
-    let mut lives = Lives::default();
+    let mut table = ProcessTable::default();
     let mut seen = Vec::new();
     for (number, expected) in chunks.iter().enumerate() {
         if expected.instructions() > 0 {
             let middle = starts[number] + expected.instructions() / 2;
             assert_eq!(file.seek(middle).expect("is there").first_instruction, starts[number]);
             let standing = file.standing().expect("is whole");
-            assert_eq!(standing.running, lives.running);
+            assert_eq!(standing.running, table.running);
             assert_eq!(standing.lives, seen);
             let place = file.next_into(&mut chunk).expect("is whole").expect("is there");
-            assert_eq!((place.number, place.running), (number as u64, lives.running));
+            assert_eq!((place.number, place.running), (number as u64, table.running));
             assert_eq!(chunk, *expected);
         }
         for placed in &expected.marks {
-            lives.follow(&placed.mark);
+            table.follow(&placed.mark);
             if matches!(
                 placed.mark,
                 Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. } | Mark::Map(_) | Mark::Unmap { .. }
             ) {
-                seen.push((lives.running, placed.mark.clone()));
+                seen.push((table.running, placed.mark.clone()));
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_trace::testing::seeded;
-use switchcost_trace::{Chunk, Lives, Mark, ProcessId, TaskId, TraceReader, summarize};
+use switchcost_trace::{Chunk, Mark, ProcessId, ProcessTable, TaskId, TraceReader, summarize};
 
 use crate::support::{records, written};
 
@@ -11,21 +11,21 @@ fn counts_are_those_of_a_slow_walk() {
     let chunks = seeded(61, 3_000);
     let file = written(&chunks);
     let summary = summarize(TraceReader::new(&file[..]).expect("is whole"));
-    let mut lives = Lives::default();
+    let mut table = ProcessTable::default();
     let mut instructions: BTreeMap<ProcessId, u64> = BTreeMap::new();
     let (mut voluntary, mut involuntary, mut stores, mut kernel) = (0, 0, 0, 0);
     for chunk in &chunks {
         for (number, block) in chunk.blocks.iter().enumerate() {
             for placed in chunk.marks.iter().filter(|placed| placed.before_block as usize == number) {
-                lives.follow(&placed.mark);
+                table.follow(&placed.mark);
             }
-            let process = lives.running_task().map_or(ProcessId(0), |task| task.process);
+            let process = table.running_process();
             *instructions.entry(process).or_default() += u64::from(block.instructions);
             kernel += if block.flags.is_kernel() { u64::from(block.instructions) } else { 0 };
         }
         let end = chunk.blocks.len();
         for placed in chunk.marks.iter().filter(|placed| placed.before_block as usize == end) {
-            lives.follow(&placed.mark);
+            table.follow(&placed.mark);
         }
         for placed in &chunk.marks {
             match placed.mark {

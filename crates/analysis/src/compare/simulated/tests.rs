@@ -2,7 +2,6 @@ use std::slice::from_ref;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_simulation_result::Depth;
 use switchcost_units::Bytes;
 
 use super::*;
@@ -109,7 +108,7 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
     }
 }
 
-/// A record of an earlier program, or of many designs at once, has another kind of cost.
+/// A record of many designs at once has another kind of cost.
 #[test]
 fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
     let (base, mut new) = (simulated(1, 1.0), simulated(2, 1.0));
@@ -205,7 +204,7 @@ fn what_the_source_of_a_trace_left_out_makes_each_pair_suspect() {
 fn what_cannot_be_compared_says_why() {
     let (base, new) = (simulated(1, 1.0), simulated(2, 1.0));
     let mut sums = new.clone();
-    sums.0.designs[0].depth = Depth::Counters;
+    sums.0.designs[0].detail = None;
     let mut run = Run::new();
     run.head = sums.0;
     let blank = run.findings();

@@ -71,7 +71,7 @@ fn what_the_kernel_drives_out_is_distinguished() {
     program.walk(KERNEL + 16 * LINE, 2);
     program.walk(0x1_0000, LINES);
     let result = simulated(&design(Ways::Count(1)), &program);
-    let lost = result.found.lost_to.expect("lookups are compared");
+    let lost = result.found.lost_to;
     let of_programs = LostTo { processes: 8 * MISS, kernel: 4 * MISS, ..LostTo::default() };
     assert_eq!((lost.programs, lost.kernel), (of_programs, LostTo::default()));
     let origins = &result.found.origins[1];
@@ -162,7 +162,7 @@ fn a_line_that_another_loads_is_a_first_touch_once_and_then_a_gain() {
     }
     let result = simulated(&design, &program);
     let wanted = GainedCycles { others: 3 * 8 * MISS, first_touches_of_data: 8 * MISS, ..GainedCycles::default() };
-    assert_eq!(result.found.gained, Some(wanted));
+    assert_eq!(result.found.gained, wanted);
     let difference = &result.found.differences[1];
     assert_eq!((difference.gained, difference.first_touches), (4 * 8, 8));
 }
@@ -206,9 +206,9 @@ proptest! {
         for policy in POLICIES {
             let program = in_turn(&turns, |_| (), |task, line| 0x1_0000 * u64::from(task) + line * LINE);
             let result = simulated(&of_policy(policy), &program);
-            let gained = result.found.gained.expect("lookups are compared");
+            let gained = result.found.gained;
             prop_assert_eq!((gained.others, gained.first_touches()), (0, 0), "{:?}", policy);
-            let lost = result.found.lost_to.expect("lookups are compared");
+            let lost = result.found.lost_to;
             let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
             prop_assert_eq!(lost.all() as i64 - gained.state as i64, excess);
             if policy == Replacement::Lru {
@@ -222,7 +222,7 @@ proptest! {
         for policy in POLICIES {
             let program = in_turn(&turns, map_library, |_, line| LIBRARY + line * LINE);
             let result = simulated(&of_policy(policy), &program);
-            let (lost, gained) = (result.found.lost_to.expect("compared"), result.found.gained.expect("compared"));
+            let (lost, gained) = (result.found.lost_to, result.found.gained);
             let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
             let all = gained.others + gained.first_touches() + gained.state;
             prop_assert_eq!(lost.all() as i64 - all as i64, excess, "{:?}", policy);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_record::{
-    Between, ClockFacts, Control, ControlOutcome, Fact, Header, HostManifest, MeasureRecord, Mechanism, Plan, SelfTest,
-    SelfTestOutcome,
+    Between, ClockFacts, Control, ControlOutcome, CoreClock, Fact, Header, HostManifest, MeasureRecord, Mechanism,
+    Plan, SelfTest, SelfTestOutcome,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
@@ -59,7 +59,15 @@ fn header() -> Header {
             ticks_per_second: TickRate(2_445_428_000),
             read_cost: Ticks(44),
         },
-        core_clock: None,
+        core_clock: CoreClock {
+            chain_length: 600,
+            multiplication_cycles: None,
+            additions: 1800,
+            overhead_ticks: Ticks(0),
+            unshared_per_mille: None,
+            counter: None,
+            shared_costs: vec![],
+        },
         controls: vec![
             applied("affinity"),
             refused("priority", "sudo prlimit --rtprio=98 --pid $$"),

@@ -2,7 +2,7 @@
 
 use switchcost_analysis::simulation::{Analyser, Findings, Options};
 use switchcost_simulation_result::{
-    ByView, CallCost, Depth, DesignResult, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
+    ByView, CallCost, Depth, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
     LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
     Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
@@ -37,25 +37,30 @@ fn result(name: &str, depth: Depth) -> DesignResult {
     let is_full = depth == Depth::Full;
     DesignResult {
         design: design(name),
-        depth,
         hierarchies: ByView {
             shared: hierarchy(0, 40_000),
             private: hierarchy(0, 10_000),
             flushed: hierarchy(0, 90_000),
         },
-        origins: if is_full { vec![origin()] } else { Vec::new() },
-        miss_differences: if is_full { differences() } else { Vec::new() },
-        lost_cycles: is_full.then(lost_to),
-        gained_cycles: is_full.then(gained),
-        most_held: if is_full { vec![4_096, 4_096] } else { Vec::new() },
-        losses: if is_full { vec![loss()] } else { Vec::new() },
-        evictions: if is_full { evictions() } else { Vec::new() },
-        code: if is_full { vec![code()] } else { Vec::new() },
-        data: if is_full { vec![data()] } else { Vec::new() },
-        evictors: if is_full { evictors() } else { Vec::new() },
-        kernel_batches: Vec::new(),
         physical_pages: is_full.then_some(PhysicalPages { recorded: 4_000, assigned: 12 }),
-        calls: if is_full { vec![call()] } else { Vec::new() },
+        detail: is_full.then(detail),
+    }
+}
+
+fn detail() -> Detail {
+    Detail {
+        origins: vec![origin()],
+        miss_differences: differences(),
+        lost_cycles: lost_to(),
+        gained_cycles: gained(),
+        most_held: vec![4_096, 4_096],
+        losses: vec![loss()],
+        evictions: evictions(),
+        code: vec![code()],
+        data: vec![data()],
+        evictors: evictors(),
+        calls: vec![call()],
+        kernel_batches: Vec::new(),
     }
 }
 

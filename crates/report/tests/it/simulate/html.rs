@@ -55,8 +55,10 @@ fn no_name_reaches_a_spreadsheet_as_a_formula() {
     head.causes[1].syscall = Some("@SUM(1)".to_owned());
     for design in &mut head.designs {
         design.design.name.insert(0, '+');
-        design.code.iter_mut().for_each(|code| code.program = "\t=1".to_owned());
-        design.code.iter_mut().for_each(|code| code.object = Some("-1+1".to_owned()));
+        for code in design.detail.iter_mut().flat_map(|detail| &mut detail.code) {
+            code.program = "\t=1".to_owned();
+            code.object = Some("-1+1".to_owned());
+        }
     }
     let findings = findings(&head, &tuples);
     let part = |name| Part::Simulated { name, head: &head, findings: &findings };

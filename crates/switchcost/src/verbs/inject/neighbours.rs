@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
-use switchcost_host::facts::Root;
 use switchcost_host::live::{Census, ThreadId};
 use switchcost_injection::Other;
 use switchcost_units::{CpuId, Nanos};

@@ -4,12 +4,13 @@ use std::io;
 
 use indicatif::ProgressBar;
 use switchcost_analysis::injection::{half_width_ns, headline};
+use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
-use switchcost_host::facts::{Root, manifest};
 use switchcost_host::live::{Placed, allowed_cpus};
+use switchcost_host::machine::manifest;
 use switchcost_inject::service::{Followed, Found, ServantFollower, ServiceFault, ServiceOrder, Work, find, follow};
 use switchcost_inject::{Instruments, Progress, Stop};
-use switchcost_injection::{End, Group, Header, Injection, InjectionWriter, Line, Plan, Service, TwinRun};
+use switchcost_injection::{End, Group, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun};
 use switchcost_measure::PlacementChoice;
 use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
@@ -119,7 +120,7 @@ fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrup
     let redaction = run.arguments.redaction.redact;
     let allowed = allowed_cpus(run.found.id.thread).map_err(|error| not_placed(&run.found, error))?;
     let header = Header {
-        schema: Injection::schema_for(&plan),
+        schema: INJECTION_FORM.to_owned(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: runs::stamp(now),
         command: vec![run.found.name.clone()],

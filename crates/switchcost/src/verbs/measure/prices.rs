@@ -6,9 +6,10 @@ use std::path::Path;
 
 use strum::IntoEnumIterator;
 use switchcost_analysis::model::across_arrays;
+use switchcost_facts::{Root, cpus_by_quiet};
 use switchcost_host::clock::{Calibration, Clock};
 use switchcost_host::control::pin;
-use switchcost_host::facts::{Root, cpus_by_quiet, manifest};
+use switchcost_host::machine::manifest;
 use switchcost_measure::prices::{Point, price_points};
 use switchcost_profile::{Kind, PRICES_SCHEMA, Price, Prices};
 use switchcost_record::HostManifest;

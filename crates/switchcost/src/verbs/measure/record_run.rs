@@ -102,7 +102,7 @@ impl RunToRecord {
             seed: self.seed,
             host: redact::host(self.host, self.redaction.redact),
             clock,
-            core_clock: Some(core_clock),
+            core_clock,
             controls: self.controls,
             runtimes: self.runtimes.facts,
             plan: self.plan,

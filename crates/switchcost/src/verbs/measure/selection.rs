@@ -1,6 +1,6 @@
 //! From flags to a selection.
 
-use switchcost_host::facts::{Root, cpus_by_quiet, relation};
+use switchcost_facts::{Root, cpus_by_quiet, relation};
 use switchcost_measure::{PlacementChoice, Preset, RuntimeSelection, Selection, Wishes};
 use switchcost_record::{HostManifest, Policy, Relation};
 use switchcost_units::{CpuId, parse_cpu_list};

@@ -8,7 +8,8 @@ use std::string::FromUtf8Error;
 
 use switchcost_cachesim::{explain as explain_design, host_design, read_design, shipped, vary};
 use switchcost_design::Design;
-use switchcost_host::facts::{Root, manifest_at_once};
+use switchcost_facts::Root;
+use switchcost_host::machine::manifest_at_once;
 use switchcost_record::printable;
 
 use crate::cli::simulate::DesignArguments;

@@ -37,7 +37,8 @@ impl Names {
 
     /// Fills in functions and lines of code.
     pub(super) fn name_code(&mut self, designs: &mut [DesignResult]) {
-        for cost in designs.iter_mut().flat_map(|design| &mut design.code) {
+        let details = designs.iter_mut().filter_map(|design| design.detail.as_mut());
+        for cost in details.flat_map(|detail| &mut detail.code) {
             let Some(object) = &cost.object else {
                 cost.symbol = self.kernel.at(cost.offset).map(str::to_owned);
                 continue;

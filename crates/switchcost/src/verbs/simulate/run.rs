@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use switchcost_cachesim::{Options, Simulator};
-use switchcost_host::facts::{Root, manifest_at_once};
+use switchcost_facts::Root;
+use switchcost_host::machine::manifest_at_once;
 use switchcost_record::LEFT_OUT;
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
 use switchcost_simulation_result::{GuestFacts, Interval, PartResult, Simulation, TraceFacts, TracePart};

@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use switchcost_capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
+use switchcost_facts::Root;
 use switchcost_host::control::{PinGuard, pin};
-use switchcost_host::facts::Root;
 use switchcost_record::Readers;
 use switchcost_trace::{
     Chunk, KernelSymbols, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written,
@@ -141,7 +141,7 @@ impl Ended {
         for (command, status) in self.commands.iter().zip(&summary.statuses) {
             if let Some(status) = status.filter(|status| !status.success()) {
                 let name = redact::shown(words(command), is_redacted).join(" ");
-                say!("'{name}' ended with {}", switchcost_host::limits::ending(status));
+                say!("'{name}' ended with {}", switchcost_facts::limits::ending(status));
             }
         }
         if summary.ending == Ending::Interrupted {
@@ -310,13 +310,13 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Result<CpuId, Failure> {
-    let allowed = switchcost_host::facts::allowed_cpus(&Root::system());
+    let allowed = switchcost_facts::allowed_cpus(&Root::system());
     allowed.last().copied().ok_or(Failure::NoCpu)
 }
 
 /// The named one.
 fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
-    let allowed = switchcost_host::facts::allowed_cpus(&Root::system());
+    let allowed = switchcost_facts::allowed_cpus(&Root::system());
     if allowed.contains(&cpu) {
         return Ok(cpu);
     }
@@ -326,7 +326,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
 
 /// The CPUs that we may run on but for one.
 fn others(cpu: CpuId) -> Vec<CpuId> {
-    switchcost_host::facts::allowed_cpus(&Root::system()).into_iter().filter(|&other| other != cpu).collect()
+    switchcost_facts::allowed_cpus(&Root::system()).into_iter().filter(|&other| other != cpu).collect()
 }
 
 /// Keeps this thread, and those that it starts, on some CPUs as long as the guard lives, if there are any. Without it the

@@ -4,7 +4,7 @@ use flate2::{Compression, write::GzEncoder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::{Cause, Checker, Chunk, ChunkPlace, ImportError, Importer, Lives, Mark, ProcessId, TaskId};
+use crate::{Cause, Checker, Chunk, ChunkPlace, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId};
 
 /// The records that the public page "DrCacheSim Offline Trace Debugging" shows, type, size and address, with what it
 /// says that they are: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load of 4.
@@ -157,9 +157,11 @@ fn a_process_does_not_end_with_its_last_thread() {
     .concat();
     let chunk = only(&whole(&records));
     assert_eq!(births(&chunk), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 2), (6, 1)]);
-    let mut lives = Lives::default();
-    chunk.marks.iter().for_each(|placed| lives.follow(&placed.mark));
-    let alive: Vec<_> = lives.tasks.keys().filter(|task| lives.is_alive(**task)).map(|task| task.0).collect();
+    let mut table = ProcessTable::default();
+    chunk.marks.iter().for_each(|placed| {
+        table.follow(&placed.mark);
+    });
+    let alive: Vec<_> = table.tasks.keys().filter(|task| table.is_alive(**task)).map(|task| task.0).collect();
     assert_eq!(alive, [5, 6]);
     assert_sound(&chunk);
 }
@@ -467,11 +469,11 @@ proptest! {
     fn any_records_are_a_sound_trace_or_an_error(records in records(), cut in 0..12_usize) {
         let file = bytes(&[&PUBLISHED[..3], &records[..], &[FOOTER]].concat());
         let mut checker = Checker::default();
-        let (mut lives, mut place) = (Lives::default(), ChunkPlace::default());
+        let (mut table, mut place) = (ProcessTable::default(), ChunkPlace::default());
         for chunk in &read(&file[..file.len() - cut]).0 {
             checker.chunk(chunk, place);
-            chunk.marks.iter().for_each(|placed| lives.follow(&placed.mark));
-            place.running = lives.running;
+            chunk.marks.iter().for_each(|placed| { table.follow(&placed.mark); });
+            place.running = table.running;
         }
         prop_assert_eq!(checker.finish().problems, []);
     }

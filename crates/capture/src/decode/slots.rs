@@ -1,0 +1,234 @@
+//! Tasks and address spaces behind the slots: who gets which number.
+//!
+//! A trace is followed by `switchcost_trace::ProcessTable`; here its numbers are given, out of words that any program may have sent, before
+//! there is a mark to follow. Slots are used again, tasks are expected before they are made, and shapes are inherited: none of that is in a
+//! trace.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use switchcost_trace::{ProcessId, TaskId};
+
+use super::shapes::Shapes;
+use super::{Problem, Take};
+use crate::protocol::NO_SLOT;
+use crate::ring::SLOTS;
+
+/// An address space, which threads share.
+#[derive(Clone, Debug, Default)]
+struct Space {
+    process: ProcessId,
+    shapes: Arc<Shapes>,
+    users: u32,
+}
+
+/// A task in a slot; stays when the task has ended, until another takes the slot.
+#[derive(Clone, Debug)]
+struct Task {
+    task: TaskId,
+    space: usize,
+    name: Vec<u8>,
+    is_alive: bool,
+    /// The system call that it is in.
+    syscall: Option<u16>,
+}
+
+/// A task that is being made, in the stream of its maker: with what it will begin.
+#[derive(Clone, Debug)]
+struct Expected {
+    parent: TaskId,
+    name: Vec<u8>,
+    shapes: Arc<Shapes>,
+}
+
+/// All tasks, by slot, and their address spaces.
+#[derive(Debug)]
+pub(super) struct Slots {
+    tasks: Vec<Option<Task>>,
+    spaces: Vec<Space>,
+    running: Option<usize>,
+    /// By slot.
+    expected: BTreeMap<u64, Expected>,
+    names: std::vec::IntoIter<Vec<u8>>,
+    next_task: u32,
+    next_process: u32,
+    has_shared_shapes: bool,
+}
+
+/// What a birth makes.
+#[derive(Debug)]
+pub(super) struct Born {
+    pub(super) task: TaskId,
+    pub(super) process: ProcessId,
+    pub(super) parent: TaskId,
+    pub(super) name: Vec<u8>,
+}
+
+impl Slots {
+    pub(super) fn new(names: Vec<Vec<u8>>) -> Slots {
+        Slots {
+            tasks: vec![None; SLOTS],
+            // The first is for what runs before the first switch.
+            spaces: vec![Space { users: 1, ..Space::default() }],
+            running: None,
+            expected: BTreeMap::new(),
+            names: names.into_iter(),
+            next_task: 1,
+            next_process: 1,
+            has_shared_shapes: false,
+        }
+    }
+
+    fn task(&self, slot: u64) -> Result<&Task, Problem> {
+        usize::try_from(slot).ok().and_then(|slot| self.tasks.get(slot)?.as_ref()).ok_or(Problem::Slot(slot))
+    }
+
+    /// From now on, shapes belong to no process: each is the same for all.
+    pub(super) fn share_shapes(&mut self) {
+        self.has_shared_shapes = true;
+    }
+
+    fn running_space(&self) -> usize {
+        self.running
+            .filter(|_| !self.has_shared_shapes)
+            .and_then(|slot| self.tasks[slot].as_ref())
+            .map_or(0, |task| task.space)
+    }
+
+    /// Shapes of the running task.
+    pub(super) fn running(&self) -> &Shapes {
+        &self.spaces[self.running_space()].shapes
+    }
+
+    /// Defines a shape for the running task.
+    pub(super) fn define<T: Take>(&mut self, head: u64, words: &[u64], take: &mut T) -> Result<(), Problem> {
+        let space = self.running_space();
+        Arc::make_mut(&mut self.spaces[space].shapes).define(head, words, take)
+    }
+
+    /// The task in a slot; none for no slot.
+    pub(super) fn id(&self, slot: u64) -> Result<TaskId, Problem> {
+        if slot == u64::from(NO_SLOT) { Ok(TaskId::NONE) } else { Ok(self.task(slot)?.task) }
+    }
+
+    /// The task in `slot` runs from here.
+    pub(super) fn run(&mut self, slot: u64) -> Result<TaskId, Problem> {
+        let task = self.task(slot)?.task;
+        self.running = Some(slot as usize);
+        Ok(task)
+    }
+
+    /// All tasks sleep from here on.
+    pub(super) fn run_idle(&mut self) -> TaskId {
+        self.running = None;
+        TaskId::NONE
+    }
+
+    fn new_space(&mut self, shapes: Arc<Shapes>) -> usize {
+        let space = Space { process: ProcessId(self.next_process), shapes, users: 0 };
+        self.next_process += 1;
+        match self.spaces.iter().position(|space| space.users == 0) {
+            Some(free) => {
+                self.spaces[free] = space;
+                free
+            }
+            None => {
+                self.spaces.push(space);
+                self.spaces.len() - 1
+            }
+        }
+    }
+
+    /// Puts a task into a slot, in place of the one before.
+    fn assign(&mut self, slot: usize, task: Task) {
+        self.spaces[task.space].users += 1;
+        if let Some(before) = self.tasks[slot].replace(task) {
+            self.leave(before.space);
+        }
+    }
+
+    fn leave(&mut self, space: usize) {
+        self.spaces[space].users -= 1;
+        if self.spaces[space].users == 0 {
+            self.spaces[space].shapes = Arc::default();
+        }
+    }
+
+    /// What a child of the task in slot `parent` begins with.
+    fn inherited(&self, parent: u64) -> Result<Expected, Problem> {
+        let Task { task, ref name, space, .. } = *self.task(parent)?;
+        Ok(Expected { parent: task, name: name.clone(), shapes: Arc::clone(&self.spaces[space].shapes) })
+    }
+
+    /// A task will be made in `slot`: a process with what its parent has now, or a thread.
+    pub(super) fn expect(&mut self, slot: u64, parent: u64, process_slot: u64) -> Result<(), Problem> {
+        slot_index(slot)?;
+        let mut expected = self.inherited(parent)?;
+        if process_slot != slot {
+            expected.shapes = Arc::default();
+        }
+        self.expected.insert(slot, expected);
+        Ok(())
+    }
+
+    /// The running task enters a system call, or leaves it.
+    pub(super) fn set_syscall(&mut self, number: Option<u16>) {
+        if let Some(task) = self.running.and_then(|slot| self.tasks[slot].as_mut()) {
+            task.syscall = number;
+        }
+    }
+
+    /// The system call that the running task is in.
+    pub(super) fn syscall(&self) -> Option<u16> {
+        self.running.and_then(|slot| self.tasks[slot].as_ref()?.syscall)
+    }
+
+    /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or where that is its own slot, in a
+    /// copy of its parent's. It has the name in the record; or its parent's, and a command the next of those known.
+    pub(super) fn born(
+        &mut self,
+        slot: u64,
+        parent: u64,
+        process_slot: u64,
+        reported: Option<Vec<u8>>,
+    ) -> Result<Born, Problem> {
+        let index = slot_index(slot)?;
+        let (parent_task, name, copied) = if parent == u64::from(NO_SLOT) {
+            (TaskId::NONE, reported.or_else(|| self.names.next()).unwrap_or_default(), Arc::default())
+        } else {
+            let Expected { parent, name, shapes } =
+                self.expected.remove(&slot).map_or_else(|| self.inherited(parent), Ok)?;
+            (parent, reported.unwrap_or(name), shapes)
+        };
+        let space = if process_slot == slot { self.new_space(copied) } else { self.task(process_slot)?.space };
+        let task = TaskId(self.next_task);
+        self.next_task += 1;
+        self.assign(index, Task { task, space, name: name.clone(), is_alive: true, syscall: None });
+        Ok(Born { task, process: self.spaces[space].process, parent: parent_task, name })
+    }
+
+    /// The task in `slot` has a new address space and no shapes.
+    pub(super) fn exec(&mut self, slot: u64, name: &[u8]) -> Result<(TaskId, ProcessId), Problem> {
+        let Task { task, is_alive, .. } = *self.task(slot)?;
+        let space = self.new_space(Arc::default());
+        self.assign(slot as usize, Task { task, space, name: name.to_vec(), is_alive, syscall: None });
+        Ok((task, self.spaces[space].process))
+    }
+
+    /// The task in `slot` has ended; none where that was known, or where it was expected and is not made.
+    pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
+        if self.expected.remove(&slot).is_some() {
+            return Ok(None);
+        }
+        self.task(slot)?;
+        let task = self.tasks[slot as usize].as_mut().filter(|task| task.is_alive);
+        Ok(task.map(|task| {
+            task.is_alive = false;
+            task.task
+        }))
+    }
+}
+
+fn slot_index(slot: u64) -> Result<usize, Problem> {
+    usize::try_from(slot).ok().filter(|&slot| slot < SLOTS).ok_or(Problem::Slot(slot))
+}

@@ -1,0 +1,146 @@
+//! Control groups: a kernel built with real-time groups refuses SCHED_FIFO in any group without a share of its own.
+
+use switchcost_record::Check;
+
+use super::line::{Line, Remedy};
+use super::subject::Subject;
+use switchcost_facts::control_groups::{own_group, real_time_share_file};
+use switchcost_facts::{Root, kernel};
+
+/// What this process' group allows real-time tasks.
+pub(super) fn group_limits(subject: &Subject) -> Check {
+    let line = Line::new("real-time group limits", "none, or a share for this process' group");
+    match real_time_share_file(&subject.root).map(|file| (subject.root.line(&file), file)) {
+        Some((Ok(share), file)) if share == "0" => {
+            line.caveat(format!("{file} is 0: SCHED_FIFO is refused"), share_out(&file))
+        }
+        Some((Ok(share), file)) => line.fit(format!("{file} is {share}")),
+        // The file is missing where the kernel has no real-time groups.
+        Some((Err(_), _)) | None => without_share(line, &subject.root),
+    }
+}
+
+fn share_out(file: &str) -> Remedy {
+    let lasting = "kernel command line: rt_group_sched=0 (from 6.16), or a kernel without CONFIG_RT_GROUP_SCHED";
+    Remedy::new(format!("echo 900000 | sudo tee {file} (its parents first)"), lasting)
+}
+
+/// The second version of control groups has no knob: only its root may have real-time tasks.
+fn without_share(line: Line, root: &Root) -> Check {
+    let group = own_group(root, "").unwrap_or_else(|| "/".to_owned());
+    match (are_real_time_groups_built_in(root), group.as_str()) {
+        (Some(false), _) => line.fit("none in this kernel"),
+        (_, "/") => line.fit("none for the root group"),
+        (Some(true), _) => {
+            line.caveat(format!("the group {group} has no share: SCHED_FIFO may be refused"), leave_group())
+        }
+        (None, _) => line.caveat(format!("unknown whether the group {group} needs a share"), leave_group()),
+    }
+}
+
+fn leave_group() -> Remedy {
+    let lasting = "kernel command line: rt_group_sched=0 (from 6.16), or a kernel without CONFIG_RT_GROUP_SCHED";
+    Remedy::new("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs", lasting)
+}
+
+/// Whether the kernel limits real-time tasks by group; `None` if nothing shows it.
+pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
+    match real_time_share_file(root).is_some_and(|file| root.has(&file)) {
+        true => Some(true),
+        false => are_real_time_groups_built_in(root),
+    }
+}
+
+/// Whether real-time groups are built in and on; `None` where the configuration is not reported.
+fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
+    let config = kernel::config(root).ok()?;
+    let is_set = |name: &str| kernel::option(&config, name) == Some("y");
+    let asked = kernel::command_line_value(root, "rt_group_sched").and_then(|value| match value.as_str() {
+        "0" | "n" | "off" => Some(false),
+        "1" | "y" | "on" => Some(true),
+        _ => None,
+    });
+    let is_on = asked.unwrap_or(!is_set("CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED"));
+    Some(is_set("CONFIG_RT_GROUP_SCHED") && is_on)
+}
+
+/// What this process' groups allow its tasks of all CPUs.
+pub(super) fn cpu_quota(subject: &Subject) -> Check {
+    let line = Line::new("CPU quota", "none: no task is stopped for what it has used");
+    match &subject.host.cpu_quota {
+        None => line.fit("none"),
+        Some(quota) => {
+            let off = if quota.file.ends_with("cpu.max") { "max" } else { "-1" };
+            let remedy = Remedy::new(
+                format!(
+                    "echo {off} | sudo tee {}, or measure with real-time priority, which it does not bind",
+                    quota.file
+                ),
+                "give the container or the unit more: docker run --cpus, limits.cpu of a pod, CPUQuota= of a systemd unit",
+            );
+            line.caveat(
+                format!("{:.2} CPUs in each {} ms ({})", quota.cpus(), quota.period_us / 1_000, quota.file),
+                remedy,
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_record::Severity;
+
+    use super::*;
+    use switchcost_facts::fixture::Fixture;
+
+    const CONFIG: &str = "/boot/config-6.8.0-test";
+
+    fn judged(fixture: &Fixture) -> Check {
+        group_limits(&Subject::scripted(fixture))
+    }
+
+    fn first_version(share: &str) -> Fixture {
+        Fixture::workstation()
+            .file(CONFIG, "CONFIG_RT_GROUP_SCHED=y\n")
+            .file("/proc/self/cgroup", "4:memory:/x\n1:cpu,cpuacct:/job/7\n0::/\n")
+            .file("/proc/self/mountinfo", "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n")
+            .file("/sys/fs/cgroup/cpu/job/7/cpu.rt_runtime_us", share)
+    }
+
+    #[test]
+    fn the_share_of_the_own_group_decides() {
+        let file = "/sys/fs/cgroup/cpu/job/7/cpu.rt_runtime_us";
+        assert_eq!(judged(&first_version("950000\n")).found, format!("{file} is 950000"));
+        let none = judged(&first_version("0\n"));
+        assert_eq!(none.severity, Severity::Caveat);
+        assert_eq!(none.found, format!("{file} is 0: SCHED_FIFO is refused"));
+        assert_eq!(none.fix, format!("echo 900000 | sudo tee {file} (its parents first)"));
+    }
+
+    #[test]
+    fn the_second_version_allows_real_time_in_its_root_only() {
+        let in_group = |config: &str| {
+            Fixture::workstation().file(CONFIG, config).file("/proc/self/cgroup", "0::/user.slice/session\n")
+        };
+        assert_eq!(judged(&Fixture::workstation()).found, "none in this kernel");
+        let refused = judged(&in_group("CONFIG_RT_GROUP_SCHED=y\n"));
+        assert_eq!(refused.severity, Severity::Caveat);
+        assert_eq!(refused.found, "the group /user.slice/session has no share: SCHED_FIFO may be refused");
+        let disabled = in_group("CONFIG_RT_GROUP_SCHED=y\nCONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y\n");
+        assert_eq!(judged(&disabled).severity, Severity::Fit);
+        let asked = disabled.file("/proc/cmdline", "rt_group_sched=1\n");
+        assert_eq!(judged(&asked).severity, Severity::Caveat);
+        let untold = in_group("").without(CONFIG);
+        assert_eq!(judged(&untold).found, "unknown whether the group /user.slice/session needs a share");
+    }
+
+    #[test]
+    fn a_quota_is_named_with_its_file() {
+        let quota = |fixture: &Fixture| cpu_quota(&Subject::scripted(fixture));
+        assert_eq!(quota(&Fixture::workstation()).severity, Severity::Fit);
+        let found = quota(&Fixture::workstation().file("/sys/fs/cgroup/cpu.max", "50000 100000\n"));
+        assert_eq!(found.severity, Severity::Caveat);
+        assert_eq!(found.found, "0.50 CPUs in each 100 ms (/sys/fs/cgroup/cpu.max)");
+        assert!(found.fix.starts_with("echo max | sudo tee /sys/fs/cgroup/cpu.max"), "{}", found.fix);
+    }
+}

@@ -1,0 +1,252 @@
+//! The machine itself: caches, TLBs, clock, hypervisor, and what the kernel pays for the CPU's weaknesses.
+
+use std::collections::BTreeMap;
+
+use switchcost_record::{Cache, Check, Fact, Tlb};
+use switchcost_units::Bytes;
+
+use super::line::{Line, Remedy};
+use super::subject::Subject;
+use super::words::{CLOCK, CLOCK_SOURCE, CLOCK_SOURCE_PARAMETERS, NO_CACHES, TAGGED};
+
+/// Clock sources that step once a timer tick, so that no switch can be timed by them.
+const COARSE_CLOCKS: [&str; 2] = ["jiffies", "refined-jiffies"];
+/// Counters that every CPU reads by itself, without a call into the kernel or the hypervisor.
+const CPU_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "riscv_clocksource"];
+
+/// The caches that working sets are compared with.
+pub(super) fn caches(subject: &Subject) -> Check {
+    let line = Line::new("caches", "sizes of all levels are reported");
+    let host = &subject.host;
+    if !host.undescribed_caches.is_empty() {
+        return line.caveat(
+            format!("the kernel describes a cache incompletely: {}", host.undescribed_caches.join("; ")),
+            Remedy::none(),
+        );
+    }
+    match host.caches.as_slice() {
+        [] => line.caveat(NO_CACHES, Remedy::none()),
+        caches => line.fit(caches.iter().map(cache).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn cache(cache: &Cache) -> String {
+    let sharers = match cache.shared_by.len() {
+        0 | 1 => String::new(),
+        sharers => format!(" shared by {sharers} CPUs"),
+    };
+    format!("L{} {} {}{sharers}", cache.level, cache.kind, cache.size_bytes)
+}
+
+/// The TLBs that working sets are compared with.
+pub(super) fn tlbs(subject: &Subject) -> Check {
+    let line = Line::new("TLBs", "entries of all levels are reported");
+    match &subject.host.tlbs {
+        Fact::Known(tlbs) => line.fit(for_base_pages(tlbs, subject.host.page_bytes)),
+        Fact::Unknown { unknown } => line.caveat(unknown.as_str(), Remedy::none()),
+    }
+}
+
+/// Those of base pages; all if none of that page size are reported.
+fn for_base_pages(tlbs: &[Tlb], page_bytes: Bytes) -> String {
+    let chosen: Vec<_> = tlbs.iter().filter(|tlb| tlb.page_bytes == page_bytes).map(tlb).collect();
+    match chosen.is_empty() {
+        true => tlbs.iter().map(tlb).collect::<Vec<_>>().join(", "),
+        false => chosen.join(", "),
+    }
+}
+
+fn tlb(tlb: &Tlb) -> String {
+    format!("L{} {} {} x {}", tlb.level, tlb.kind, tlb.entries, tlb.page_bytes)
+}
+
+/// The clock by which everything is timed.
+pub(super) fn clock(subject: &Subject) -> Check {
+    let line = Line::new("clock", CLOCK);
+    let rate = if subject.host.is_tsc_invariant { "invariant counter" } else { "no invariant counter" };
+    let (source, found) = match &subject.host.clock_source {
+        Fact::Known(name) => (Some(name.as_str()), format!("{rate}, clock source {name}")),
+        Fact::Unknown { unknown } => (None, format!("{rate}, clock source unknown ({unknown})")),
+    };
+    match (subject.host.is_tsc_invariant, source) {
+        (_, Some(source)) if COARSE_CLOCKS.contains(&source) => line.unfit(found, choose_counter()),
+        (true, Some(source)) if CPU_CLOCKS.contains(&source) => line.fit(found),
+        (false, None) => line.unfit(found, choose_counter()),
+        _ => line.caveat(found, choose_counter()),
+    }
+}
+
+fn choose_counter() -> Remedy {
+    let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let now = format!("echo {CLOCK_SOURCE} | sudo tee {file}");
+    Remedy::new(now, format!("kernel command line: {CLOCK_SOURCE_PARAMETERS}"))
+}
+
+/// Who else runs on this CPU, unseen.
+pub(super) fn hypervisor(subject: &Subject) -> Check {
+    let line = Line::new("hypervisor", "none, or none that takes time");
+    match &subject.host.hypervisor {
+        Fact::Known(name) if name == "none" => line.fit("none"),
+        Fact::Known(name) => line.caveat(format!("{name}; {}", stolen(subject)), leave()),
+        Fact::Unknown { unknown } => line.caveat(format!("{unknown}; {}", stolen(subject)), leave()),
+    }
+}
+
+/// Stolen time since the start. A hypervisor that does not report it looks like one that takes none.
+fn stolen(subject: &Subject) -> String {
+    match subject.stolen() {
+        None => "/proc/stat shows no steal".to_owned(),
+        Some((0, _)) => "no steal since the start, or none reported".to_owned(),
+        Some((stolen, all)) => format!("{} of all time stolen since the start", percent(stolen, all)),
+    }
+}
+
+fn percent(part: u64, all: u64) -> String {
+    match u128::from(part) * 10_000 / u128::from(all.max(1)) {
+        0 => "less than 0.01 %".to_owned(),
+        hundredths => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
+    }
+}
+
+fn leave() -> Remedy {
+    Remedy::new("", "a bare machine, or virtual CPUs pinned to cores of their own on the host")
+}
+
+/// What the kernel does against the CPU's weaknesses, which is part of what a switch costs.
+pub(super) fn mitigations(subject: &Subject) -> Check {
+    let line = Line::new("mitigations", "reported, and on as in production");
+    let known = &subject.host.mitigations;
+    let command_line = subject.host.kernel_command_line.known().map(String::as_str).unwrap_or_default();
+    if known.is_empty() {
+        return line.caveat("the kernel has no /sys/devices/system/cpu/vulnerabilities", Remedy::none());
+    }
+    match command_line.split_ascii_whitespace().any(|word| word == "mitigations=off") {
+        true => line.caveat(format!("mitigations=off; {}", summary(known)), restore_mitigations()),
+        false => line.fit(summary(known)),
+    }
+}
+
+fn summary(known: &BTreeMap<String, String>) -> String {
+    let count = |begin: &str| known.values().filter(|text| text.starts_with(begin)).count();
+    let spectre = known.get("spectre_v2").and_then(|text| text.strip_prefix("Mitigation: "));
+    let branch = spectre.and_then(|text| text.split(';').next()).map(|text| format!("; spectre_v2: {text}"));
+    format!(
+        "{} mitigated, {} vulnerable, {} not affected{}",
+        count("Mitigation"),
+        count("Vulnerable"),
+        count("Not affected"),
+        branch.unwrap_or_default()
+    )
+}
+
+fn restore_mitigations() -> Remedy {
+    Remedy::new("", "kernel command line: mitigations=auto, unless production runs without")
+}
+
+/// Whether each kernel entry changes page tables, and whether the TLB survives it.
+pub(super) fn page_tables(subject: &Subject) -> Check {
+    let line = Line::new("page tables", TAGGED);
+    let isolated = match &subject.host.is_kpti_active {
+        Fact::Known(true) => "isolated: each kernel entry loads page tables".to_owned(),
+        Fact::Known(false) => "not isolated".to_owned(),
+        Fact::Unknown { unknown } => format!("isolation unknown ({unknown})"),
+    };
+    let tagged = match &subject.host.has_pcid {
+        Fact::Known(true) => "tagged".to_owned(),
+        Fact::Known(false) => "not tagged: each change of address space empties the TLB".to_owned(),
+        Fact::Unknown { unknown } => format!("tags unknown ({unknown})"),
+    };
+    let found = format!("{isolated}; {tagged}");
+    match (subject.host.is_kpti_active.known(), subject.host.has_pcid.known()) {
+        (Some(false), Some(true)) => line.fit(found),
+        _ => line.caveat(found, Remedy::none()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_record::{Severity, TlbKind};
+
+    use super::*;
+    use switchcost_facts::fixture::{CPUINFO, Fixture};
+
+    fn workstation() -> Subject {
+        Subject::scripted(&Fixture::workstation())
+    }
+
+    #[test]
+    fn caches_and_tlbs_are_listed_or_missing() {
+        let mut subject = workstation();
+        let expected = "L1 data 32 KiB, L1 instruction 32 KiB, L2 unified 512 KiB, L3 unified 32 MiB shared by 4 CPUs";
+        assert_eq!(caches(&subject).found, expected);
+        subject.host.undescribed_caches = vec!["/sys/x/index2/size: found \"?\"".to_owned()];
+        let odd = caches(&subject);
+        assert_eq!(
+            (odd.severity, odd.found.as_str()),
+            (Severity::Caveat, "the kernel describes a cache incompletely: /sys/x/index2/size: found \"?\"")
+        );
+        subject.host.undescribed_caches.clear();
+        subject.host.caches.clear();
+        assert_eq!(caches(&subject).severity, Severity::Caveat);
+        let page_bytes = subject.host.page_bytes;
+        let giant = Tlb { level: 1, kind: TlbKind::Data, entries: 4, page_bytes: Bytes::mib(1024) };
+        subject.host.tlbs = Fact::Known(vec![Tlb { entries: 64, page_bytes, ..giant.clone() }, giant]);
+        assert_eq!(tlbs(&subject).found, format!("L1 data 64 x {page_bytes}"));
+        assert_eq!(tlbs(&subject).severity, Severity::Fit);
+    }
+
+    fn clock_of(is_tsc_invariant: bool, source: Fact<String>) -> Severity {
+        let mut subject = workstation();
+        subject.host.is_tsc_invariant = is_tsc_invariant;
+        subject.host.clock_source = source;
+        clock(&subject).severity
+    }
+
+    #[test]
+    fn a_clock_is_fit_doubtful_or_useless() {
+        let named = |name: &str| Fact::Known(name.to_owned());
+        assert_eq!(clock_of(true, named("tsc")), Severity::Fit);
+        assert_eq!(clock_of(true, named("hpet")), Severity::Caveat);
+        assert_eq!(clock_of(false, named("kvm-clock")), Severity::Caveat);
+        assert_eq!(clock_of(true, named("refined-jiffies")), Severity::Unfit);
+        assert_eq!(clock_of(false, Fact::unknown("no file")), Severity::Unfit);
+    }
+
+    #[test]
+    fn a_guest_is_a_caveat_that_shows_steal() {
+        assert_eq!(hypervisor(&workstation()).found, "none");
+        let mut guest = workstation();
+        guest.host.hypervisor = Fact::Known("kvm".to_owned());
+        assert_eq!(hypervisor(&guest).found, "kvm; no steal since the start, or none reported");
+        let guest = guest.ending_with("cpu  100 0 50 9800 0 0 0 50 0 0\n");
+        assert_eq!(hypervisor(&guest).found, "kvm; 0.50 % of all time stolen since the start");
+        assert_eq!(hypervisor(&guest).severity, Severity::Caveat);
+        let guest = guest.ending_with("cpu  100 0 50 9800000 0 0 0 5 0 0\n");
+        assert_eq!(hypervisor(&guest).found, "kvm; less than 0.01 % of all time stolen since the start");
+        assert_eq!(hypervisor(&guest.ending_with("odd")).found, "kvm; /proc/stat shows no steal");
+    }
+
+    #[test]
+    fn mitigations_are_summed_up() {
+        assert_eq!(
+            mitigations(&workstation()).found,
+            "1 mitigated, 0 vulnerable, 1 not affected; spectre_v2: Retpolines"
+        );
+        let off = Subject::scripted(&Fixture::workstation().file("/proc/cmdline", "quiet mitigations=off\n"));
+        assert_eq!(mitigations(&off).severity, Severity::Caveat);
+        let none = Subject::scripted(&Fixture::workstation().without("/sys/devices/system/cpu/vulnerabilities"));
+        assert_eq!(mitigations(&none).severity, Severity::Caveat);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn page_tables_are_fit_only_when_tagged_and_not_isolated() {
+        assert_eq!(page_tables(&workstation()).found, "not isolated; tagged");
+        let untagged = Fixture::workstation().file("/proc/cpuinfo", &CPUINFO.replace("pcid", "pti"));
+        let check = page_tables(&Subject::scripted(&untagged));
+        assert_eq!(check.severity, Severity::Caveat);
+        let expected =
+            "isolated: each kernel entry loads page tables; not tagged: each change of address space empties the TLB";
+        assert_eq!(check.found, expected);
+    }
+}

@@ -1,0 +1,82 @@
+//! What `observe` needs: the kernel's trace points, and BPF programs on them.
+
+use switchcost_record::Check;
+
+use super::line::{Line, Remedy};
+use super::rights::{Capability, Rights};
+use super::subject::Subject;
+
+/// Where tracefs is mounted, now and before 4.1.
+const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Whether the trace points can be read.
+pub(super) fn tracing(subject: &Subject) -> Check {
+    let line = Line::new("tracing", "tracefs mounted and readable");
+    let readings = TRACEFS.map(|folder| (folder, subject.root.line(&format!("{folder}/events/sched/sched_switch/id"))));
+    match readings {
+        [(folder, Ok(_)), _] | [_, (folder, Ok(_))] => line.fit(format!("sched_switch is readable in {folder}")),
+        [(_, Err(error)), _] => line.caveat(error.to_string(), mount_tracefs()),
+    }
+}
+
+fn mount_tracefs() -> Remedy {
+    let lasting = "/etc/fstab: tracefs /sys/kernel/tracing tracefs mode=755 0 0";
+    Remedy::new("sudo mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing", lasting)
+}
+
+/// Whether BPF programs can be loaded on trace points and find their types.
+pub(super) fn bpf(subject: &Subject) -> Check {
+    let line = Line::new("BPF", "kernel types in /sys/kernel/btf/vmlinux, and cap_bpf with cap_perfmon");
+    let rights = Rights::read(&subject.root);
+    let is_allowed = rights.has(Capability::Bpf) && rights.has(Capability::Perfmon);
+    let has_types = subject.root.has("/sys/kernel/btf/vmlinux");
+    let unprivileged = subject.root.line("/proc/sys/kernel/unprivileged_bpf_disabled");
+    let unprivileged = unprivileged.unwrap_or_else(|error| format!("not readable ({error})"));
+    let found = format!(
+        "{}, {}; unprivileged_bpf_disabled is {unprivileged}",
+        if has_types { "kernel types" } else { "no kernel types" },
+        if is_allowed { "allowed" } else { "not allowed" },
+    );
+    match (has_types, is_allowed) {
+        (true, true) => line.fit(found),
+        (false, _) => line.caveat(found, Remedy::new("", "a kernel with CONFIG_DEBUG_INFO_BTF=y")),
+        (true, false) => line.caveat(found, grant()),
+    }
+}
+
+fn grant() -> Remedy {
+    Remedy::new("run with sudo", "sudo setcap cap_bpf,cap_perfmon+ep \"$(command -v switchcost)\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_record::Severity;
+
+    use super::*;
+    use switchcost_facts::fixture::Fixture;
+
+    #[test]
+    fn tracefs_is_found_at_either_place() {
+        let subject = Subject::scripted(&Fixture::workstation());
+        assert_eq!(tracing(&subject).found, "sched_switch is readable in /sys/kernel/tracing");
+        let none = Fixture::workstation().without("/sys/kernel/tracing");
+        let check = tracing(&Subject::scripted(&none));
+        assert_eq!(check.severity, Severity::Caveat);
+        let expected = "/sys/kernel/tracing/events/sched/sched_switch/id: No such file or directory (os error 2)";
+        assert_eq!(check.found, expected);
+        let old = none.file("/sys/kernel/debug/tracing/events/sched/sched_switch/id", "315\n");
+        assert_eq!(tracing(&Subject::scripted(&old)).found, "sched_switch is readable in /sys/kernel/debug/tracing");
+    }
+
+    #[test]
+    fn bpf_needs_types_and_rights() {
+        let allowed = bpf(&Subject::scripted(&Fixture::workstation()));
+        assert_eq!(allowed.found, "kernel types, allowed; unprivileged_bpf_disabled is 2");
+        let plain = Fixture::workstation().file("/proc/self/status", "CapEff:\t0\n");
+        let check = bpf(&Subject::scripted(&plain));
+        assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, "run with sudo"));
+        let typeless = bpf(&Subject::scripted(&plain.without("/sys/kernel/btf")));
+        assert!(typeless.found.starts_with("no kernel types, not allowed"));
+        assert_eq!(typeless.lasting_fix, "a kernel with CONFIG_DEBUG_INFO_BTF=y");
+    }
+}

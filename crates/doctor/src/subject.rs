@@ -1,0 +1,91 @@
+use switchcost_record::HostManifest;
+use switchcost_units::CpuId;
+
+use super::clock_drift::{self, ClockDrift};
+use super::cycles::{self, CycleCounter};
+use switchcost_facts::cpu_time::{Times, busy_per_mille};
+use switchcost_facts::{self as facts, Root};
+
+/// The machine under examination: all that the checks judge.
+pub(super) struct Subject {
+    /// Where further files are read.
+    pub(super) root: Root,
+    /// The facts.
+    pub(super) host: HostManifest,
+    /// What an attempt to count cycles came to.
+    pub(super) cycles: CycleCounter,
+    /// What the quietest core's clock and neighbours did; `None` where it could not be watched.
+    pub(super) clock_drift: Option<ClockDrift>,
+    /// `/proc/stat` at the start and at the end of the moment in which the interrupts were watched.
+    statistics: [String; 2],
+    #[cfg(test)]
+    _tree: Option<std::sync::Arc<tempfile::TempDir>>,
+}
+
+impl Subject {
+    pub(super) fn examine(root: &Root) -> Self {
+        let statistics = || root.read("/proc/stat").unwrap_or_default();
+        let before = statistics();
+        let host = switchcost_host::machine::manifest(root);
+        let after = statistics();
+        let cycles = if root.is_system() { cycles::attempt() } else { CycleCounter::NotTried };
+        let quietest = facts::quietest_cpu(&host).filter(|_| root.is_system());
+        let clock_drift = quietest.and_then(|cpu| clock_drift::watch(cpu, host.is_tsc_invariant));
+        Subject {
+            root: root.clone(),
+            clock_drift,
+            host,
+            cycles,
+            statistics: [before, after],
+            #[cfg(test)]
+            _tree: None,
+        }
+    }
+
+    /// The CPU to measure on; CPU 0 stands in where there is none.
+    pub(super) fn quietest(&self) -> CpuId {
+        facts::quietest_cpu(&self.host).unwrap_or(CpuId(0))
+    }
+
+    /// Share of the watched moment in which `cpu` was not idle, in thousandths; `None` where no time passed for it.
+    pub(super) fn busy_per_mille(&self, cpu: CpuId) -> Option<u64> {
+        let [before, after] = &self.statistics;
+        busy_per_mille(before, after, cpu)
+    }
+
+    /// Time stolen by the hypervisor since the start, and all time, in the kernel's ticks.
+    pub(super) fn stolen(&self) -> Option<(u64, u64)> {
+        Times::of(&self.statistics[1], "cpu").map(|times| (times.stolen, times.all))
+    }
+}
+
+#[cfg(test)]
+impl Subject {
+    /// A machine made of files, whose cycle counter works.
+    pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
+        let examined = Subject::examine(&fixture.root());
+        let clock_drift = Some(clock_drift::undisturbed());
+        Subject { cycles: CycleCounter::Counts, clock_drift, _tree: Some(fixture.tree()), ..examined }
+    }
+
+    /// The same with another reading of `/proc/stat` at the end.
+    pub(super) fn ending_with(mut self, statistics: &str) -> Self {
+        self.statistics[1] = statistics.to_owned();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchcost_facts::fixture::Fixture;
+
+    #[test]
+    fn busy_time_is_the_difference_without_idle_and_waiting() {
+        let subject = Subject::scripted(&Fixture::workstation());
+        assert_eq!(subject.busy_per_mille(CpuId(0)), None, "no time passed");
+        let subject = subject.ending_with("cpu0 28 0 13 22504 4 0 0 0 0 0\n");
+        assert_eq!(subject.busy_per_mille(CpuId(0)), Some(400));
+        assert_eq!(subject.busy_per_mille(CpuId(1)), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! Interrupt counts per CPU, read from the kernel's two tables.
+//!
+//! What comes in: the text of `/proc/interrupts` or `/proc/softirqs`, whose columns are the online CPUs. What goes
+//! out: sums of one column. [`total`] and [`device_total`] allocate nothing, since they run between timed batches.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use switchcost_record::InterruptLoad;
+use switchcost_units::CpuId;
+
+use super::Root;
+use super::cpu_time::busy_per_mille;
+
+/// How long the load is observed: a dozen ticks of a 250 Hz timer, and five of those that CPU time is counted in; short enough for the
+/// start of a run.
+const OBSERVED: Duration = Duration::from_millis(50);
+
+/// All interrupts of `cpu`; `None` where the table has no such column or a number that is none.
+pub fn total(text: &str, cpu: CpuId) -> Option<u64> {
+    sum(text, cpu, |_| true)
+}
+
+/// All interrupts of `cpu` but those of its own timer.
+pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
+    sum(text, cpu, |line| !is_own_timer(line))
+}
+
+/// The load of each of `cpus` that the table shows, observed for 50 ms (a tree of files stands still and needs no
+/// watching); nothing where there is no table.
+pub(super) fn load(root: &Root, cpus: &[CpuId]) -> Vec<InterruptLoad> {
+    let times = || root.read("/proc/stat").unwrap_or_default();
+    let (started, times_before) = (Instant::now(), times());
+    let Ok(before) = root.read("/proc/interrupts") else { return Vec::new() };
+    if root.is_system() {
+        sleep(OBSERVED);
+    }
+    let (observed, times_after) = (started.elapsed(), times());
+    let Ok(after) = root.read("/proc/interrupts") else { return Vec::new() };
+    let busy = |load: InterruptLoad| InterruptLoad {
+        busy_per_mille: busy_per_mille(&times_before, &times_after, load.cpu),
+        ..load
+    };
+    cpus.iter().filter_map(|cpu| load_of(&before, &after, *cpu, observed)).map(busy).collect()
+}
+
+fn load_of(before: &str, after: &str, cpu: CpuId, observed: Duration) -> Option<InterruptLoad> {
+    Some(InterruptLoad {
+        cpu,
+        since_boot: device_total(after, cpu)?,
+        observed: total(after, cpu)?.checked_sub(total(before, cpu)?)?,
+        observed_ms: u64::try_from(observed.as_millis()).unwrap_or(u64::MAX),
+        busy_per_mille: None,
+    })
+}
+
+fn sum(text: &str, cpu: CpuId, counts: impl Fn(&str) -> bool) -> Option<u64> {
+    let (header, rows) = text.split_once('\n')?;
+    let column = header.split_ascii_whitespace().position(|name| is_column_of(name, cpu))?;
+    let columns = header.split_ascii_whitespace().count();
+    let wanted = rows.lines().filter(|line| counts(line) && !is_machine_wide(line));
+    let mut cells = wanted.filter_map(|line| cell(line, column, columns));
+    cells.try_fold(0_u64, |sum, cell| sum.checked_add(cell.parse().ok()?))
+}
+
+fn is_column_of(name: &str, cpu: CpuId) -> bool {
+    name.strip_prefix("CPU").and_then(|number| number.parse().ok()) == Some(cpu.0)
+}
+
+/// The number in `column`, where the line has a number for each of the `columns`.
+fn cell(line: &str, column: usize, columns: usize) -> Option<&str> {
+    let (_, row) = line.split_once(':')?;
+    let numbers = row.split_ascii_whitespace().take(columns);
+    let numbers = numbers.take_while(|cell| cell.bytes().all(|byte| byte.is_ascii_digit()));
+    let mut found = None;
+    let mut count = 0;
+    for number in numbers {
+        found = if count == column { Some(number) } else { found };
+        count += 1;
+    }
+    found.filter(|_| count == columns)
+}
+
+fn label(line: &str) -> &str {
+    line.split(':').next().unwrap_or_default().trim()
+}
+
+/// Error counters have one number for the whole machine, which on one CPU looks like a column.
+fn is_machine_wide(line: &str) -> bool {
+    ["ERR", "MIS"].iter().any(|name| label(line).eq_ignore_ascii_case(name))
+}
+
+/// The tick of the CPU itself: x86 `LOC` (`HVS` under Hyper-V), the architected timers of Arm and RISC-V.
+fn is_own_timer(line: &str) -> bool {
+    matches!(label(line), "LOC" | "HVS")
+        || ["arch_timer", "riscv-timer"].iter().any(|name| line.trim_end().ends_with(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{Fixture, INTERRUPTS};
+
+    #[test]
+    fn sums_a_column_without_the_machine_wide_rows() {
+        assert_eq!(total(INTERRUPTS, CpuId(0)), Some(90_100));
+        assert_eq!(device_total(INTERRUPTS, CpuId(0)), Some(100));
+        assert_eq!(device_total(INTERRUPTS, CpuId(3)), Some(5));
+        assert_eq!(total(INTERRUPTS, CpuId(4)), None);
+    }
+
+    #[test]
+    fn offline_cpus_shift_no_column() {
+        let text = "  CPU0 CPU2\n 24: 1 20 IO-APIC 5-edge\nIPI0: 3 40 Rescheduling interrupts\nErr: 9\n";
+        assert_eq!(total(text, CpuId(2)), Some(60));
+        assert_eq!(total(text, CpuId(1)), None);
+    }
+
+    #[test]
+    fn one_cpu_does_not_take_the_error_counter_for_its_own() {
+        assert_eq!(total("  CPU0\n 24: 5 dev\nERR: 7\nMIS: 8\n", CpuId(0)), Some(5));
+    }
+
+    #[test]
+    fn a_description_that_begins_with_a_number_is_no_cell() {
+        assert_eq!(total(" CPU0 CPU1\n 24: 5 6 7-edge 8\n", CpuId(1)), Some(6));
+    }
+
+    #[test]
+    fn the_softirq_table_reads_the_same_way() {
+        let text = "                    CPU0       CPU1\n          HI:          1          2\n       TIMER:      14567       8814\n";
+        assert_eq!(total(text, CpuId(1)), Some(8_816));
+    }
+
+    #[test]
+    fn timers_of_other_architectures_are_own_timers() {
+        let text = " CPU0\n 11: 500 GICv3 27 Level arch_timer\n 12: 3 GICv3 30 Level eth0\nHVS: 4 Hyper-V stimer0 interrupts\n";
+        assert_eq!(device_total(text, CpuId(0)), Some(3));
+    }
+
+    #[test]
+    fn hostile_tables_yield_nothing() {
+        for text in ["", "CPU0", "\n\n", " CPU0\n 1: 99999999999999999999999 x\n"] {
+            assert_eq!(total(text, CpuId(0)), None, "{text}");
+        }
+        let overflow = format!(" CPU0\n 1: {0} x\n 2: {0} x\n", u64::MAX);
+        assert_eq!(total(&overflow, CpuId(0)), None);
+    }
+
+    #[test]
+    fn the_load_is_the_difference_of_two_readings() {
+        let after = INTERRUPTS.replace("90000", "90012");
+        let load = load_of(INTERRUPTS, &after, CpuId(0), OBSERVED);
+        let expected =
+            InterruptLoad { cpu: CpuId(0), since_boot: 100, observed: 12, observed_ms: 50, busy_per_mille: None };
+        assert_eq!(load, Some(expected));
+        assert_eq!(load_of(&after, INTERRUPTS, CpuId(0), OBSERVED), None, "counters do not run backwards");
+    }
+
+    #[test]
+    fn a_still_table_shows_a_still_machine() {
+        let fixture = Fixture::workstation();
+        let loads = load(&fixture.root(), &[CpuId(1), CpuId(9)]);
+        assert_eq!(loads.len(), 1);
+        assert_eq!((loads[0].cpu, loads[0].since_boot, loads[0].observed), (CpuId(1), 10, 0));
+    }
+}

@@ -1,0 +1,204 @@
+//! Limits of this process (getrlimit(2)) that kill a run or hinder it: what each is of, how little of it is too little, and which
+//! one may have ended a process. Those on locked memory and real-time priority are looked at where these are asked for.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use crate::Root;
+
+/// One kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// In the first column of `/proc/self/limits`.
+    row: &'static str,
+    /// In a sentence.
+    what: &'static str,
+    /// By prlimit(1), as `--KEY`.
+    pub key: &'static str,
+    unit: Unit,
+    /// Less than this hinders the largest of what the verbs do.
+    least: u64,
+    /// The signals that it may end a process with.
+    signals: &'static [i32],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Unit {
+    Seconds,
+    Microseconds,
+    Bytes,
+    Number,
+}
+
+const GIB: u64 = 1 << 30;
+
+const LIMITS: [Limit; 9] = [
+    // A simulation of some thousand million instructions on many designs.
+    limit("Max cpu time", "CPU time", "cpu", Unit::Seconds, 3_600, &[libc::SIGXCPU, libc::SIGKILL]),
+    // Valgrind, and the memory that traced programs share with us.
+    limit("Max address space", "address space", "as", Unit::Bytes, 2 * GIB, &[libc::SIGABRT, libc::SIGSEGV]),
+    limit("Max data size", "memory for data", "data", Unit::Bytes, 2 * GIB, &[libc::SIGABRT, libc::SIGSEGV]),
+    limit("Max stack size", "stack", "stack", Unit::Bytes, 1 << 20, &[libc::SIGSEGV, libc::SIGBUS]),
+    // Of a trace; memory that processes share counts as a file.
+    limit("Max file size", "length of a file", "fsize", Unit::Bytes, GIB, &[libc::SIGXFSZ]),
+    // 64 tasks in a ring, with four to each.
+    limit("Max open files", "open files", "nofile", Unit::Number, 1_024, &[]),
+    limit("Max pending signals", "pending signals", "sigpending", Unit::Number, 256, &[]),
+    // 64 queues.
+    limit("Max msgqueue size", "message queues", "msgqueue", Unit::Bytes, 512 << 10, &[]),
+    // A window of a real-time task is far shorter; we kill one that runs for 30 s.
+    limit(
+        "Max realtime timeout",
+        "real-time CPU time",
+        "rttime",
+        Unit::Microseconds,
+        30_000_000,
+        &[libc::SIGXCPU, libc::SIGKILL],
+    ),
+];
+
+/// The kernel does not hold root to it.
+const PROCESSES: Limit = limit("Max processes", "processes of this user", "nproc", Unit::Number, 256, &[]);
+
+const fn limit(
+    row: &'static str,
+    what: &'static str,
+    key: &'static str,
+    unit: Unit,
+    least: u64,
+    signals: &'static [i32],
+) -> Limit {
+    Limit { row, what, key, unit, least, signals }
+}
+
+impl Limit {
+    /// What is allowed of it; none if unlimited or unknown.
+    fn value(&self, root: &Root) -> Option<u64> {
+        read(root, self.row).ok().filter(|value| *value != u64::MAX)
+    }
+
+    /// The argument of prlimit(1) that lifts it. There is no process without a limit on its files.
+    pub fn raised(&self) -> String {
+        let value = if self.key == "nofile" { "1048576" } else { "unlimited" };
+        format!("--{}={value}", self.key)
+    }
+
+    fn reported(&self, value: u64) -> String {
+        let amount = match self.unit {
+            Unit::Seconds => format!("{value} s"),
+            Unit::Microseconds => format!("{} ms", value as f64 / 1e3),
+            Unit::Bytes => switchcost_units::Bytes(value).to_string(),
+            Unit::Number => value.to_string(),
+        };
+        format!("{} of {amount}", self.what)
+    }
+}
+
+/// A soft limit of `/proc/self/limits`, the one that the kernel enforces; `u64::MAX` is no limit.
+pub fn read(root: &Root, row: &str) -> Result<u64, String> {
+    let text = root.read("/proc/self/limits").map_err(|error| error.to_string())?;
+    let found = text.lines().find_map(|line| line.strip_prefix(row));
+    let soft = found.and_then(|values| values.split_ascii_whitespace().next());
+    let value = soft.and_then(|soft| if soft == "unlimited" { Some(u64::MAX) } else { soft.parse().ok() });
+    value.ok_or_else(|| format!("/proc/self/limits has no '{row}'"))
+}
+
+/// Those that are too tight for what the verbs do, and what is allowed: `open files of 64`.
+pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
+    let processes = is_bound_to_processes.then_some(PROCESSES);
+    let of = |limit: Limit| {
+        limit.value(root).filter(|value| *value < limit.least).map(|value| (limit, limit.reported(value)))
+    };
+    LIMITS.into_iter().chain(processes).filter_map(of).collect()
+}
+
+/// The command line alone takes nearly as much.
+const LEAST_STACK: u64 = 512 << 10;
+
+/// The stack of the first thread, where the program would overflow it.
+pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
+    use rustix::process::{Resource, getrlimit};
+    getrlimit(Resource::Stack).current.filter(|bytes| *bytes < LEAST_STACK).map(switchcost_units::Bytes)
+}
+
+/// How a process of ours ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of: CPU time
+/// of 1 s`.
+pub fn ending(status: ExitStatus) -> String {
+    ending_below(&Root::system(), status)
+}
+
+/// Whether a limit may have ended it.
+pub fn may_have_ended(status: ExitStatus) -> bool {
+    !suspects(&Root::system(), status).is_empty()
+}
+
+fn ending_below(root: &Root, status: ExitStatus) -> String {
+    let suspects = suspects(root, status);
+    if suspects.is_empty() {
+        return status.to_string();
+    }
+    let (reported, raised): (Vec<String>, Vec<String>) =
+        suspects.into_iter().map(|(limit, reported)| (reported, limit.raised())).unzip();
+    format!(
+        "{status}; a limit may have ended it: {}; to raise it: prlimit {} --pid $$",
+        reported.join(", "),
+        raised.join(" ")
+    )
+}
+
+/// Stacks and memory are limited everywhere; only where these are tight they are suspects.
+fn suspects(root: &Root, status: ExitStatus) -> Vec<(Limit, String)> {
+    let Some(signal) = status.signal() else { return Vec::new() };
+    let of = |limit: Limit| {
+        let value = limit.value(root)?;
+        let is_clear = matches!(limit.unit, Unit::Seconds | Unit::Microseconds) || signal == libc::SIGXFSZ;
+        (limit.signals.contains(&signal) && (is_clear || value < limit.least)).then(|| (limit, limit.reported(value)))
+    };
+    LIMITS.into_iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn limited(rows: &str) -> Fixture {
+        Fixture::new().file("/proc/self/limits", rows)
+    }
+
+    #[test]
+    fn limits_are_read_by_their_name() {
+        let rows = "Max locked memory         unlimited            unlimited            bytes     \nMax odd  x\n";
+        let fixture = limited(rows);
+        assert_eq!(read(&fixture.root(), "Max locked memory"), Ok(u64::MAX));
+        assert_eq!(read(&fixture.root(), "Max odd"), Err("/proc/self/limits has no 'Max odd'".to_owned()));
+    }
+
+    #[test]
+    fn what_is_too_tight_is_reported_and_what_is_enough_is_not() {
+        let rows = "Max cpu time 60 60 seconds\nMax open files 1024 524288 files\nMax stack size 65536 unlimited bytes\nMax processes 8 8 \
+                    processes\nMax realtime timeout 50000 50000 us\n";
+        let fixture = limited(rows);
+        let reported =
+            |is_bound| tight(&fixture.root(), is_bound).into_iter().map(|(_, reported)| reported).collect::<Vec<_>>();
+        let of_root = ["CPU time of 60 s", "stack of 64 KiB", "real-time CPU time of 50 ms"];
+        assert_eq!(reported(false), of_root);
+        assert_eq!(reported(true), [&of_root[..], &["processes of this user of 8"]].concat());
+        let untold = limited("");
+        assert!(tight(&untold.root(), true).is_empty());
+    }
+
+    #[test]
+    fn a_signal_is_blamed_on_the_limits_that_send_it() {
+        let rows = "Max cpu time 1 1 seconds\nMax stack size 8388608 unlimited bytes\n";
+        let fixture = limited(rows);
+        let reported = |signal| ending_below(&fixture.root(), ExitStatus::from_raw(signal));
+        for signal in [libc::SIGXCPU, libc::SIGKILL] {
+            let blamed = "; a limit may have ended it: CPU time of 1 s; to raise it: prlimit --cpu=unlimited --pid $$";
+            assert!(reported(signal).ends_with(blamed), "{}", reported(signal));
+        }
+        for other in [libc::SIGSEGV, libc::SIGTERM, 1 << 8] {
+            assert_eq!(reported(other), ExitStatus::from_raw(other).to_string());
+        }
+    }
+}

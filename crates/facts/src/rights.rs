@@ -1,0 +1,97 @@
+//! The capabilities of this process, and whether they count.
+
+use crate::{Root, status};
+
+/// The capabilities that measuring and observing can use, by their number in `linux/capability.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// Locked memory.
+    IpcLock = 14,
+    /// To read of processes of others.
+    SysPtrace = 19,
+    /// The old one, which most were split off from.
+    SysAdmin = 21,
+    /// Real-time priority.
+    SysNice = 23,
+    /// Counters.
+    Perfmon = 38,
+    /// BPF.
+    Bpf = 39,
+}
+
+impl Capability {
+    /// Those that are of use, by their names.
+    pub const ALL: [(Capability, &str); 5] = [
+        (Capability::SysNice, "cap_sys_nice"),
+        (Capability::IpcLock, "cap_ipc_lock"),
+        (Capability::Perfmon, "cap_perfmon"),
+        (Capability::Bpf, "cap_bpf"),
+        (Capability::SysPtrace, "cap_sys_ptrace"),
+    ];
+}
+
+/// The effective capabilities; none where they cannot be read.
+#[derive(Debug)]
+pub struct Rights {
+    effective: u64,
+    is_in_user_namespace: bool,
+}
+
+impl Rights {
+    /// Of this process.
+    pub fn read(root: &Root) -> Self {
+        let field = status::field(root, "CapEff");
+        let effective = field.and_then(|text| u64::from_str_radix(&text, 16).ok()).unwrap_or(0);
+        Rights { effective, is_in_user_namespace: is_in_user_namespace(root) }
+    }
+
+    /// Whether the kernel grants what `capability` stands for: priorities, locked memory, counters and BPF it grants to
+    /// capabilities of the first user namespace alone (`capable()`, not `ns_capable()`).
+    pub fn has(&self, capability: Capability) -> bool {
+        !self.is_in_user_namespace && self.holds(capability)
+    }
+
+    /// Whether this process has it in its own user namespace. The old `cap_sys_admin` covers the two that were split off
+    /// from it.
+    pub fn holds(&self, capability: Capability) -> bool {
+        let covered = matches!(capability, Capability::Perfmon | Capability::Bpf) && self.bit(Capability::SysAdmin);
+        covered || self.bit(capability)
+    }
+
+    /// Whether it is another user namespace than the first.
+    pub fn is_in_user_namespace(&self) -> bool {
+        self.is_in_user_namespace
+    }
+
+    fn bit(&self, capability: Capability) -> bool {
+        self.effective & (1 << capability as u32) != 0
+    }
+}
+
+/// The first namespace maps all users to themselves.
+fn is_in_user_namespace(root: &Root) -> bool {
+    let map = root.read("/proc/self/uid_map").unwrap_or_default();
+    let words: Vec<_> = map.split_ascii_whitespace().collect();
+    !words.is_empty() && words != ["0", "0", "4294967295"]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn capabilities_of_another_user_namespace_grant_nothing() {
+        let rights = |fixture: Fixture| Rights::read(&fixture.root());
+        assert!(rights(Fixture::workstation()).has(Capability::SysNice));
+        let mapped = rights(Fixture::workstation().file("/proc/self/uid_map", "0 1000 1\n"));
+        assert!(mapped.holds(Capability::SysNice) && !mapped.has(Capability::SysNice));
+    }
+
+    #[test]
+    fn the_old_administrator_covers_what_was_split_off() {
+        let rights = Rights { effective: 1 << Capability::SysAdmin as u32, is_in_user_namespace: false };
+        assert!(rights.has(Capability::Bpf) && rights.has(Capability::Perfmon));
+        assert!(!rights.has(Capability::SysNice));
+    }
+}

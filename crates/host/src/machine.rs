@@ -1,0 +1,58 @@
+//! The machine as its files show it, and as its kernel answers.
+
+use switchcost_facts::Root;
+use switchcost_record::{Fact, HostManifest};
+
+/// The machine as it is now. Takes 50 ms, in which it watches the interrupts.
+pub fn manifest(root: &Root) -> HostManifest {
+    switchcost_facts::manifest(root, slice_extension(root))
+}
+
+/// The same but for the interrupts of each CPU, where no CPU is chosen by them.
+pub fn manifest_at_once(root: &Root) -> HostManifest {
+    switchcost_facts::manifest_at_once(root, slice_extension(root))
+}
+
+/// Whether threads may ask for a longer time slice in critical sections (rseq): the running kernel is asked.
+fn slice_extension(root: &Root) -> Fact<bool> {
+    if !root.is_system() {
+        return Fact::unknown("not the running kernel");
+    }
+    let error = match ask_for_no_extension() {
+        Ok(()) => return Fact::Known(true),
+        Err(error) => error,
+    };
+    match error.raw_os_error() {
+        // This thread has no rseq area; others may.
+        Some(libc::ENXIO) => Fact::Known(true),
+        // The kernel knows no such question, or was booted to offer none.
+        Some(libc::EINVAL | ENOTSUPP) => Fact::Known(false),
+        _ => Fact::unknown(error.to_string()),
+    }
+}
+
+/// The kernel's own number of "operation is not supported", which no header has.
+const ENOTSUPP: i32 = 524;
+
+/// Says that this thread wants no longer slices, as it has not so far: the kernel answers whether there are any.
+fn ask_for_no_extension() -> std::io::Result<()> {
+    // PR_RSEQ_SLICE_EXTENSION and PR_RSEQ_SLICE_EXTENSION_SET of linux/prctl.h.
+    const RSEQ_SLICE_EXTENSION: i32 = 79;
+    const SET: libc::c_ulong = 2;
+    const NONE: libc::c_ulong = 0;
+    // SAFETY: takes and gives numbers alone.
+    let answer = unsafe { libc::prctl(RSEQ_SLICE_EXTENSION, SET, NONE, NONE, NONE) };
+    if answer < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_running_kernel_says_whether_it_extends_slices() {
+        let asked = slice_extension(&Root::system());
+        assert!(asked.known().is_some(), "{asked:?}");
+        assert!(slice_extension(&Root::at("/nowhere")).known().is_none());
+    }
+}
