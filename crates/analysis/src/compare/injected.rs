@@ -1,7 +1,7 @@
 //! What preemptions cost a program, judged against each other: did a change make them cheaper?
 
 use switchcost_injection::{Injection, Plan};
-use switchcost_units::Bytes;
+use switchcost_units::{Bytes, Nanos};
 
 use super::candidate::{Candidate, Suspects, judge};
 use super::environment::{different, of_host};
@@ -38,24 +38,38 @@ fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
     }
 }
 
-type Key = (Bytes, Quantity);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    /// `None` for the first or only one.
+    period: Option<Nanos>,
+    footprint: Bytes,
+    quantity: Quantity,
+}
 
-/// In rising order of what the other task touches.
+/// Period by period where all records have several, and in rising order of what the other task touches.
 fn keys(base: &[Findings], new: &[Findings]) -> Vec<Key> {
-    let all = base.iter().chain(new).flat_map(|findings| &findings.footprints);
-    let mut footprints: Vec<Bytes> = all.map(|found| found.footprint_bytes).collect();
-    let are_services = base.iter().chain(new).all(|findings| findings.service.is_some());
+    let all: Vec<&Findings> = base.iter().chain(new).collect();
+    let mut periods: Vec<Option<Nanos>> =
+        all.iter().flat_map(|findings| &findings.periods).map(|found| Some(found.period_ns)).collect();
+    periods.sort_unstable();
+    periods.dedup();
+    if all.iter().any(|findings| findings.periods.is_empty()) {
+        periods = vec![None];
+    }
+    let mut footprints: Vec<Bytes> =
+        all.iter().flat_map(|findings| &findings.footprints).map(|found| found.footprint_bytes).collect();
     footprints.sort_unstable();
     footprints.dedup();
-    if are_services {
-        footprints.retain(|footprint| footprint.0 > 0);
-        return footprints.into_iter().map(|footprint| (footprint, Quantity::PreemptionReload)).collect();
-    }
+    let are_services = all.iter().all(|findings| findings.service.is_some());
     let quantities = |footprint: Bytes| {
-        let of_data = (footprint.0 > 0).then_some((footprint, Quantity::PreemptionReload));
-        std::iter::once((footprint, Quantity::Preemption)).chain(of_data)
+        let whole = (!are_services).then_some(Quantity::Preemption);
+        whole.into_iter().chain((footprint.0 > 0).then_some(Quantity::PreemptionReload))
     };
-    footprints.into_iter().flat_map(quantities).collect()
+    let of_period = |period| {
+        let key = move |footprint| quantities(footprint).map(move |quantity| Key { period, footprint, quantity });
+        footprints.iter().copied().flat_map(key)
+    };
+    periods.into_iter().flat_map(of_period).collect()
 }
 
 fn candidate(key: Key, base: &[Findings], new: &[Findings], request: Request<'_>) -> Candidate {
@@ -71,16 +85,18 @@ fn candidate(key: Key, base: &[Findings], new: &[Findings], request: Request<'_>
             (None, reasons.join("; "))
         }
     };
-    let (subject, outcome) = (Subject::Injected { footprint_bytes: key.0 }, Outcome::NotComparable { why });
-    let pair = Pair::unjudged(subject, key.1, [base_cost, new_cost], outcome);
+    let subject = Subject::Injected { footprint_bytes: key.footprint, period_ns: key.period };
+    let pair = Pair::unjudged(subject, key.quantity, [base_cost, new_cost], Outcome::NotComparable { why });
     Candidate { pair, ratio, suspects: Suspects::default() }
 }
 
 /// The cost of a side, or why it has none.
-fn side_of((footprint, quantity): Key, name: &str, side: &[Findings], request: Request<'_>) -> Result<LogCost, String> {
+fn side_of(key: Key, name: &str, side: &[Findings], request: Request<'_>) -> Result<LogCost, String> {
     let of = |findings: &Findings| -> Option<Estimate> {
-        let found = findings.footprints.iter().find(|found| found.footprint_bytes == footprint)?;
-        match quantity {
+        let of_period = findings.periods.iter().find(|found| Some(found.period_ns) == key.period);
+        let footprints = if key.period.is_some() { &of_period?.footprints } else { &findings.footprints };
+        let found = footprints.iter().find(|found| found.footprint_bytes == key.footprint)?;
+        match key.quantity {
             Quantity::PreemptionReload => found.reload().cloned(),
             _ => found.cost_ns.clone(),
         }
@@ -143,6 +159,7 @@ mod tests {
     use super::*;
     use crate::compare::Change;
     use crate::injection::tests::{record, run};
+    use switchcost_injection::{Run, Timing};
 
     fn costs(direct: f64, with_data: f64) -> Injection {
         // 100 ns up and down, the same in each footprint.
@@ -154,10 +171,10 @@ mod tests {
     fn verdicts(base: &[&Injection], new: &[&Injection]) -> Vec<(u64, Quantity, Option<Change>)> {
         let comparison = compare_injections(base, new, Request::default());
         let verdict = |pair: &Pair| match (&pair.outcome, &pair.subject) {
-            (Outcome::Compared { verdict, .. }, Subject::Injected { footprint_bytes }) => {
+            (Outcome::Compared { verdict, .. }, Subject::Injected { footprint_bytes, .. }) => {
                 (footprint_bytes.0, pair.quantity, Some(*verdict))
             }
-            (_, Subject::Injected { footprint_bytes }) => (footprint_bytes.0, pair.quantity, None),
+            (_, Subject::Injected { footprint_bytes, .. }) => (footprint_bytes.0, pair.quantity, None),
             _ => panic!("of injections"),
         };
         comparison.pairs.iter().map(verdict).collect()
@@ -199,9 +216,35 @@ mod tests {
             findings
         };
         let found = keys(&[of_service(&base)], &[of_service(&new)]);
-        assert!(found.iter().all(|(footprint, quantity)| footprint.0 > 0 && *quantity == Quantity::PreemptionReload));
+        assert!(found.iter().all(|key| key.footprint.0 > 0 && key.quantity == Quantity::PreemptionReload));
         // Of different kinds there is what both have.
         assert_eq!(keys(&[of_service(&base)], &[analyse(&new)]).len(), 5);
+    }
+
+    #[test]
+    fn periods_are_compared_one_by_one_where_all_records_have_several() {
+        let rarer = Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) };
+        let with_rarer = |of_often: f64, of_rare: f64| {
+            let mut record = costs(9_000.0, of_often);
+            record.header.plan.further = vec![rarer];
+            let rare = costs(9_000.0, of_rare).runs.into_iter().map(|run| Run { timing: 1, ..run });
+            record.runs.extend(rare);
+            record
+        };
+        let (base, new, single) =
+            (with_rarer(11_000.0, 13_000.0), with_rarer(11_000.0, 17_000.0), costs(9_000.0, 14_000.0));
+        let comparison = compare_injections(&[&base], &[&new], Request::default());
+        let slower: Vec<&Subject> = comparison
+            .pairs
+            .iter()
+            .filter(|pair| matches!(pair.outcome, Outcome::Compared { verdict: Change::Slower, .. }))
+            .map(|pair| &pair.subject)
+            .collect();
+        let of_rare = Subject::Injected { footprint_bytes: Bytes(256 << 10), period_ns: Some(rarer.period_ns) };
+        assert_eq!(slower, [&of_rare, &of_rare], "all of it, and of that the cold caches");
+        let with_single = compare_injections(&[&base], &[&single], Request::default());
+        let first = |pair: &Pair| matches!(pair.subject, Subject::Injected { period_ns: None, .. });
+        assert!(with_single.pairs.iter().all(first));
     }
 
     #[test]

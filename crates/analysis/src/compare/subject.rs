@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use switchcost_record::Case;
-use switchcost_units::Bytes;
+use switchcost_units::{Bytes, Nanos};
 
 use crate::serialised::{Conditions, conditions};
 
@@ -23,6 +23,9 @@ pub enum Subject {
     Injected {
         /// What the other task touches.
         footprint_bytes: Bytes,
+        /// How long the program runs until it is preempted; `None` where a record has one period alone: of others the first is compared.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        period_ns: Option<Nanos>,
     },
 }
 

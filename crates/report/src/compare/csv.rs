@@ -1,6 +1,6 @@
 use switchcost_analysis::compare::{Basis, Comparison, Cost, Outcome, Pair, Place, Ratio, Subject, Who};
 
-use switchcost_units::Bytes;
+use switchcost_units::{Bytes, Nanos};
 
 use super::words;
 use crate::case::CASE_COLUMNS;
@@ -18,7 +18,10 @@ const WHO_COLUMNS: [Column<Who>; 2] = [
     ("name", |of| of.kind_and_name().name.unwrap_or_default().to_owned()),
 ];
 
-const INJECTED_COLUMNS: [Column<Bytes>; 1] = [("footprint_bytes", |size| size.0.to_string())];
+const INJECTED_COLUMNS: [Column<(Bytes, Option<Nanos>)>; 2] = [
+    ("footprint_bytes", |(size, _)| size.0.to_string()),
+    ("period_ns", |(_, period)| period.map(|period| period.0.to_string()).unwrap_or_default()),
+];
 
 const COLUMNS: [Column<Pair>; 14] = [
     ("quantity", |p| p.quantity.name().to_owned()),
@@ -57,7 +60,9 @@ fn row(pair: &Pair) -> Vec<String> {
     let mut row: Vec<String> = match &pair.subject {
         Subject::Case(case) => CASE_COLUMNS.iter().map(|(_, field)| field(case)).collect(),
         Subject::Simulated(place) => PLACE_COLUMNS.iter().map(|(_, field)| field(place)).collect(),
-        Subject::Injected { footprint_bytes: size } => INJECTED_COLUMNS.iter().map(|(_, field)| field(size)).collect(),
+        Subject::Injected { footprint_bytes, period_ns } => {
+            INJECTED_COLUMNS.iter().map(|(_, field)| field(&(*footprint_bytes, *period_ns))).collect()
+        }
         Subject::Observed(who) => WHO_COLUMNS.iter().map(|(_, field)| field(who)).collect(),
     };
     row.extend(COLUMNS.iter().map(|(_, field)| field(pair)));

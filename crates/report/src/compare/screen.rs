@@ -158,7 +158,7 @@ fn subjects(pairs: &[&Pair], has_several_designs: bool) -> Vec<String> {
         Subject::Simulated(place) if !has_several_designs => part(&place.part),
         Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
         Subject::Observed(of) => who(of),
-        Subject::Injected { footprint_bytes } => touching(*footprint_bytes),
+        Subject::Injected { footprint_bytes, period_ns } => touching(*footprint_bytes, *period_ns),
     };
     pairs.iter().map(name).collect()
 }

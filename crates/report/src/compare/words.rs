@@ -2,7 +2,7 @@
 
 use switchcost_analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit, Who};
 
-use switchcost_units::Bytes;
+use switchcost_units::{Bytes, Nanos};
 
 use crate::entry::Tone;
 use crate::measure::conditions;
@@ -20,13 +20,14 @@ pub(super) fn label(pair: &Pair) -> String {
         Subject::Simulated(place) if place.part == Part::All => design(place),
         Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
         Subject::Observed(of) => who(of),
-        Subject::Injected { footprint_bytes } => touching(*footprint_bytes),
+        Subject::Injected { footprint_bytes, period_ns } => touching(*footprint_bytes, *period_ns),
     }
 }
 
-/// What the other task of a preemption touches.
-pub(super) fn touching(size: Bytes) -> String {
-    if size.0 == 0 { "nothing touched".to_owned() } else { format!("{size} touched") }
+/// What the other task of a preemption touches, and how often it comes where that differs.
+pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
+    let touched = if size.0 == 0 { "nothing touched".to_owned() } else { format!("{size} touched") };
+    period.map_or(touched.clone(), |period| format!("{touched}, each {}", time(period.0 as f64)))
 }
 
 /// Live tasks, or who preempted them.
