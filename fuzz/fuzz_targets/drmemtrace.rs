@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Cursor};
 
 use libfuzzer_sys::fuzz_target;
-use switchcost_trace::{Checker, Chunk, ChunkPlace, ImportError, Importer, Lives, Unzipped};
+use switchcost_trace::{Checker, Chunk, ChunkPlace, ImportError, Importer, ProcessTable, Unzipped};
 
 /// A header of version 2: no mutation should have to find it.
 const HEADER: [u8; 12] = [25, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0];
@@ -24,12 +24,14 @@ fuzz_target!(|bytes: &[u8]| {
 fn read<R: BufRead>(importer: Result<Importer<R>, ImportError>) {
     let Ok(mut importer) = importer else { return };
     let mut checker = Checker::default();
-    let (mut lives, mut place) = (Lives::default(), ChunkPlace::default());
+    let (mut table, mut place) = (ProcessTable::default(), ChunkPlace::default());
     let mut chunk = Chunk::default();
     while let Ok(true) = importer.next_into(&mut chunk) {
         checker.chunk(&chunk, place);
-        chunk.marks.iter().for_each(|placed| lives.follow(&placed.mark));
-        place.running = lives.running;
+        for placed in &chunk.marks {
+            table.follow(&placed.mark);
+        }
+        place.running = table.running;
     }
     assert_eq!(checker.finish().problems, []);
 }

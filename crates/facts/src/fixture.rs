@@ -12,6 +12,12 @@ pub struct Fixture {
     dir: Arc<TempDir>,
 }
 
+impl Default for Fixture {
+    fn default() -> Self {
+        Fixture::new()
+    }
+}
+
 impl Fixture {
     /// A machine that reports nothing.
     pub fn new() -> Self {

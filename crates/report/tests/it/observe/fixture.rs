@@ -49,6 +49,7 @@ fn tasks(process: u32, name: &str, usual_bucket: usize, switches: [u64; 4]) -> V
         "resident_bytes": 8 << 20, "referenced_bytes": 1 << 20,
         "causes": causes.iter().filter(|cause| cause["switches"] != 0).collect::<Vec<_>>(),
         "off": around(usual_bucket, all), "wait": around(usual_bucket - 4, all), "others": around(usual_bucket - 6, all),
+        "turns": [],
     })
 }
 
@@ -97,5 +98,6 @@ fn calibration() -> Value {
             { "size_bytes": 64 << 10, "walk_ns": 900.0, "cost": cost(300.0) },
             { "size_bytes": 1 << 20, "walk_ns": 20_000.0, "cost": cost(3_000.0) },
         ],
+        "loads": [],
     })
 }

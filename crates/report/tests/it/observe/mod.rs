@@ -63,9 +63,9 @@ fn figures_come_behind_the_answer_and_before_the_tables() {
 }
 
 #[test]
-fn an_older_record_has_all_figures_but_the_window() {
-    let older = Observation { moments: Vec::new(), ..observed("redis-server", "node") };
-    let html = page(&older);
+fn without_moments_there_are_all_figures_but_the_window() {
+    let without = Observation { moments: Vec::new(), ..observed("redis-server", "node") };
+    let html = page(&without);
     assert_eq!(html.figures, ["costs", "kept-waiting", "times"].map(id));
     assert!(
         html.page.contains("Not drawn, since this record does not have it: how switches are spread over the window.")

@@ -73,5 +73,6 @@ fn prices(host: &Value) -> Value {
         "schema": "switchcost.prices/1", "program_version": "", "started_at": "", "line_bytes": 64,
         "cpu_model": host["cpu_model"], "caches": host["caches"],
         "lines": [line("dependent"), line("gathered"), line("sequential"), line("code")],
+        "switch_path": [],
     })
 }
