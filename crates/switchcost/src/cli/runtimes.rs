@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use switchcost_units::{Bytes, Nanos};
 
-use super::{MeasureArguments, OutputArguments, Redaction, Verbosity};
+use super::{MeasureArguments, OutputArguments, PlacementFlag, Redaction, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
   switchcost runtimes                        all that are here, in a minute and a half
   switchcost runtimes go,tokio               two of them
   switchcost runtimes go --size 0            without data
+  switchcost runtimes --placement both       the same across two CPUs beside it
   switchcost runtimes go=/opt/go1.25/bin/go --record new.jsonl && switchcost compare old.jsonl new.jsonl
   switchcost measure --runtime go --tasks 8 --placement pair     more of it
 
@@ -37,7 +38,12 @@ pub(crate) struct RuntimesArguments {
     )]
     pub(crate) size: Vec<Bytes>,
 
-    /// CPU to run on [default: the quietest, by load and interrupts]
+    /// Where the tasks run: what may be on several CPUs at a time; the others stay on one
+    #[arg(long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,
+          help_heading = "What to measure")]
+    pub(crate) placement: PlacementFlag,
+
+    /// CPU to run on, or two [default: the quietest, by load and interrupts]
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
@@ -66,10 +72,12 @@ pub(crate) struct RuntimesArguments {
 impl RuntimesArguments {
     /// The same as a measurement.
     pub(crate) fn as_measure(&self) -> MeasureArguments {
-        let RuntimesArguments { runtime, size, cpu, budget, seed, record, redaction, verbosity, form } = self.clone();
+        let RuntimesArguments { runtime, size, placement, cpu, budget, seed, record, redaction, verbosity, form } =
+            self.clone();
         MeasureArguments {
             runtime,
             size,
+            placement,
             cpu,
             budget: Some(budget),
             seed,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use switchcost_measure::{Launch, RuntimeSelection};
-use switchcost_record::{Mechanism, RuntimeCase, RuntimeFacts, printable};
+use switchcost_record::{Between, Mechanism, RuntimeCase, RuntimeFacts, printable};
 use switchcost_runtimes::{Handoff, Missing, Row, prepare, shipped};
 use switchcost_units::{Bytes, Nanos};
 
@@ -139,6 +139,7 @@ fn selection(row: &Row, handoff: &Handoff) -> RuntimeSelection {
     RuntimeSelection {
         case: RuntimeCase { runtime, handoff: handoff_name, class: handoff.class },
         between: handoff.between,
-        speaks_for_runtime: handoff.first,
+        across_cpus: handoff.across_cpus || handoff.between == Between::Thread,
+        walks_in_ladder: handoff.walks,
     }
 }
