@@ -24,6 +24,13 @@ const FOLDERS: &[Folder] = folders! {
     "node": "handoffs.js";
     "tokio": "package.toml", "handoffs.rs";
     "cpp": "handoffs.cpp";
+    "boost": "handoffs.cpp";
+    "ruby": "handoffs.rb";
+    "lua": "handoffs.lua";
+    "erlang": "handoffs.erl";
+    "ocaml": "clock.c", "handoffs.ml";
+    "mono": "Handoffs.cs";
+    "python3t": "handoffs.py";
 };
 
 /// All of them.

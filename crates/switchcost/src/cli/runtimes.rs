@@ -23,7 +23,7 @@ Goroutines, virtual threads, tasks, greenlets, coroutines: docs/method/runtimes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RuntimesArguments {
-    /// Runtimes: go, java, python, node, tokio, cpp, or all; go/channel for one hand-off, go=/opt/go/bin/go for another program, or a
+    /// Runtimes: go, java, python, python3t, node, tokio, cpp, boost, ruby, lua, erlang, ocaml, mono, or all; go/channel for one hand-off, go=/opt/go/bin/go for another program, or a
     /// file runtime.toml of your own
     #[arg(value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) runtime: Vec<String>,
