@@ -8,6 +8,7 @@ use switchcost_analysis::{CaseFinding, Findings, Verdict};
 use switchcost_record::{Class, MeasureRecord};
 
 use super::conditions::placement;
+use super::figures;
 use super::row::{has_numbers, starred, tone};
 use super::screen;
 use crate::entry::{Entry, Side};
@@ -56,6 +57,8 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
         let rows = sorted(found.into_iter().filter(|found| self::class(found) == class).collect());
         if !rows.is_empty() {
             page.heading(title, rest);
+            let named: Vec<(&CaseFinding, String)> = rows.iter().map(|found| (*found, name(found))).collect();
+            page.figure(|| figures::ladder::draw(title, &named));
             page.grid(&grid(&rows, findings));
         }
     }
