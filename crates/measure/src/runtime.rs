@@ -36,8 +36,14 @@ const ANSWER_WITHIN: Nanos = if cfg!(test) { Nanos::millis(500) } else { Nanos::
 /// Windows of the warm-up that are told, at most.
 const MOST_WARM_UP: usize = 200;
 
-/// Rounds of the first window; the others are as long as batches.
+/// Rounds of the first window of a warm-up ...
 const FIRST_ROUNDS: u64 = 1;
+
+/// ... and those before the others that are in no time: tasks that are threads of the kernel's have yet to start.
+const ROUNDS_TO_START: u64 = 8;
+
+/// Windows of a warm-up are so many batches long: what is to be warm is the hand-off, not the beginning of a window.
+const WARM_UP_BATCHES: u64 = 10;
 
 /// So many rounds may be over within a step of the program's clock, which may be of microseconds.
 const WITHIN_A_STEP: u64 = 256;
@@ -137,24 +143,26 @@ impl Runtimes {
         }
     }
 
-    /// Both arms in turn, in windows as long as batches, until the time is over.
+    /// Both arms in turn, until the time is over.
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
             false => vec![Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal],
         };
         let mut rounds = vec![FIRST_ROUNDS; arms.len()];
+        let (mut warm_up, length) = (0, Nanos(order.batch_ns.0.saturating_mul(WARM_UP_BATCHES)));
         let start = monotonic();
         let mut windows = Vec::new();
         loop {
             for (arm, rounds) in arms.iter().zip(&mut rounds) {
                 let at_ns = monotonic().saturating_sub(start);
-                let window = self.window(Batch { arm: *arm, rounds: *rounds, warm_up: 0 })?;
+                let window = self.window(Batch { arm: *arm, rounds: *rounds, warm_up })?;
                 if *arm == Arm::SwitchDirect {
                     windows.push(WarmUp { at_ns, wall_ns: Nanos(window.ns), handoffs: window.handoffs });
                 }
-                *rounds = next_rounds(*rounds, window.ns, order.batch_ns);
+                *rounds = next_rounds(*rounds, window.ns, length);
             }
+            warm_up = ROUNDS_TO_START;
             if monotonic().saturating_sub(start) >= time {
                 self.told.warm_up = thinned(windows);
                 return Ok(());

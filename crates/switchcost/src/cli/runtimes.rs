@@ -47,8 +47,8 @@ pub(crate) struct RuntimesArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
-    /// Time for the whole run
-    #[arg(long, value_name = "TIME", default_value = "90s", help_heading = "Precision and time")]
+    /// Time for all measuring
+    #[arg(long, value_name = "TIME", default_value = "80s", help_heading = "Precision and time")]
     pub(crate) budget: Nanos,
 
     /// Seed of the interleaving [default: another each time; the record keeps it]
