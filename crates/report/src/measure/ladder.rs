@@ -6,8 +6,8 @@ mod warm_up;
 
 use switchcost_analysis::{CaseFinding, Findings, Verdict};
 use switchcost_record::{Class, MeasureRecord};
+use switchcost_units::format_cpu_list;
 
-use super::conditions::placement;
 use super::figures;
 use super::row::{has_numbers, starred, tone};
 use super::screen;
@@ -111,7 +111,11 @@ fn name(found: &CaseFinding) -> String {
     let case = &found.case;
     let kernel = if case.runtime.is_none() { format!(", {}", case.between) } else { String::new() };
     let tasks = if case.tasks == 2 { String::new() } else { format!(", {} tasks", case.tasks) };
-    let place = if case.placement.is_one_cpu() { String::new() } else { format!(", {}", placement(case)) };
+    let place = match &case.placement.cpus[..] {
+        [] => ", not pinned".to_owned(),
+        [_] => String::new(),
+        cpus => format!(", CPUs {}", format_cpu_list(cpus)),
+    };
     format!("{}{kernel}{tasks}{place}", case.name())
 }
 
