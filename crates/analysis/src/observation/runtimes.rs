@@ -27,7 +27,7 @@ pub(super) struct Kind {
 
 /// How names begin, `#` being the digits that some begin with; the kernel keeps 15 bytes of each.
 const KNOWN: [(&str, &str, &[&str]); 13] = [
-    ("Java", "carriers of virtual threads, and other fork-join pools", &["ForkJoinPool-"]),
+    ("Java", "carriers of virtual threads, fork-join pools", &["ForkJoinPool-"]),
     ("Java", "common fork-join pool", &["ForkJoinPool.co"]),
     ("Java", "garbage collectors", &["GC Thread#", "G1 ", "ZWorker", "ZDriver", "Shenandoah GC"]),
     ("Java", "compilers", &["C1 CompilerThre", "C2 CompilerThre"]),
@@ -47,7 +47,7 @@ pub(super) fn kind(tasks: &Tasks) -> Option<Kind> {
         return None;
     }
     if tasks.runtime.as_deref() == Some("Go") {
-        return Some(Kind { runtime: "Go", role: "threads (Ms), which carry their program's name" });
+        return Some(Kind { runtime: "Go", role: "threads (Ms)" });
     }
     let behind = tasks.name.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let name = if behind.len() < tasks.name.len() { format!("#{behind}") } else { tasks.name.clone() };
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn threads_are_known_by_how_their_names_begin() {
         for (name, runtime, role) in [
-            ("ForkJoinPool-1-", "Java", "carriers of virtual threads, and other fork-join pools"),
+            ("ForkJoinPool-1-", "Java", "carriers of virtual threads, fork-join pools"),
             ("tokio-runtime-w", "tokio", "workers"),
             ("12_scheduler", "Erlang", "schedulers"),
             ("10_dirty_io_sch", "Erlang", "dirty schedulers of input and output"),
