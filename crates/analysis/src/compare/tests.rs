@@ -244,7 +244,7 @@ fn of_runtimes_it_is_the_versions_that_differ() {
         record.runtime_runs = vec![said("tokio 1.48.0"), said("tokio 1.48.0, a library 1.0"), said("tokio 1.48.0")];
     }
     let differences = |base: &[_], new: &[_]| -> Vec<(String, Vec<String>)> {
-        let found = judged(base, new, Options::default()).environment;
+        let found = judged(base, new, Request::default()).environment;
         found.into_iter().map(|difference| (difference.what, difference.new)).collect()
     };
     assert_eq!(differences(&base, &new), [("runtime go".to_owned(), vec!["1.26.8".to_owned()])]);
