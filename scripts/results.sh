@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes results/ anew: what the papers' claims come to on this machine, with what it was made from.
 #
-# Usage: scripts/results.sh PROGRAM [PAPER|--quick|--anew|--system]...      without a paper, all of them
+# Usage: scripts/results.sh PROGRAM [PAPER|runtimes|--quick|--anew|--system]...      without a paper, all of them
 #
 # For each paper, results/ gets PAPER.json with the numbers and verdicts, PAPER.made.json (version and commit of the program, date,
 # machine, and of each record its size, SHA-256 and seed), its figures, and the measured records. Simulated records are not kept:
@@ -12,6 +12,8 @@
 # of them in a short quiet time, and what a stop leaves is whole papers. PAPER.made.json says how long it took, in this run alone.
 # A step whose command has changed since is run anew; ARGS="--anew today" begins without any records of the papers that are named.
 #
+# `runtimes` is no paper, and judges nothing: the ladder of all runtimes that are installed, on one CPU and on two, with their versions.
+#
 # With --system, what needs references of a kernel is captured in a guest, too.
 #
 # A machine that is not quiet gives results that are not worth keeping: nothing else should run meanwhile. With --quick everything
@@ -21,7 +23,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|--quick|--anew|--system]..." >&2; exit 2; }
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|runtimes|--quick|--anew|--system]..." >&2; exit 2; }
 program=$(realpath "$1")
 shift
 target=${CARGO_TARGET_DIR:-target}
@@ -39,7 +41,7 @@ for word in "$@"; do
         *) papers+=("$word") ;;
     esac
 done
-case "${papers[*]:-all}" in *all*) papers=(li2007 michigan blog lmbench mogul1990 today) ;; esac
+case "${papers[*]:-all}" in *all*) papers=(li2007 michigan blog lmbench mogul1990 today runtimes) ;; esac
 
 commit=$(git describe --always --dirty --abbrev=12)
 case $commit in
@@ -59,12 +61,12 @@ described() {
 }
 
 made() {
-    local paper=$1 seconds=$2 record separator=''
+    local paper=$1 seconds=$2 machine=$3 record separator=''
     printf '{\n  "schema": "switchcost.results/1",\n  "paper": "%s",\n' "$paper"
     printf '  "version": %s,\n  "commit": "%s",\n' "$(quoted "$("$program" --version)")" "$commit"
     printf '  "date": "%s",\n' "$(date -u +%F)"
     printf '  "seconds": %s,\n' "$seconds"
-    printf '  "machine": %s,\n' "$(quoted "$(sed -n 's/^ *"machine": "\(.*\)",$/\1/p' "$site/$paper.json" | head -n 1)")"
+    printf '  "machine": %s,\n' "$(quoted "$machine")"
     printf '  "records": [\n'
     for record in "$site/records/$paper"-*.jsonl "$site/records/$paper"-*.parquet; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
@@ -100,23 +102,45 @@ report() {
 keep() {
     local paper=$1 seconds=$2 figure name record
     cp "$site/$paper.json" "$results/"
-    made "$paper" "$seconds" > "$results/$paper.made.json"
-    rm -f "$results/figures/$paper"-*.svg "$results/records/$paper"-*.jsonl.gz
+    made "$paper" "$seconds" "$(sed -n 's/^ *"machine": "\(.*\)",$/\1/p' "$site/$paper.json" | head -n 1)" > "$results/$paper.made.json"
+    rm -f "$results/figures/$paper"-*.svg
     for figure in "$site/figures/$paper"/*.svg; do
         # A paper of tables has none.
         [ -e "$figure" ] || continue
         name=$(basename "$figure")
         cp "$figure" "$results/figures/$paper-${name#*"$paper"-}"
     done
+    keep_records "$paper"
+}
+
+keep_records() {
+    local paper=$1 record
+    rm -f "$results/records/$paper"-*.jsonl.gz
     for record in "$site/records/$paper"-*.jsonl; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
         gzip -9nc "$record" > "$results/records/$(basename "$record").gz"
     done
 }
 
+# The ladder of runtimes, in words and numbers as they are printed; what is missing is said there.
+ladder() {
+    local record=$site/records/runtimes-ladder.jsonl words=(runtimes --placement both) start=$SECONDS one=0
+    [ ${#quick[@]} -eq 0 ] || words+=(--budget 30s)
+    mkdir -p "$site/records"
+    rm -f "$record"
+    "$program" "${words[@]}" --record "$record" > "$site/runtimes.txt" || one=$?
+    case $one in 0) ;; 3) code=3 ;; *) exit 1 ;; esac
+    { printf '$ switchcost %s\n' "${words[*]}"; cat "$site/runtimes.txt"; printf '\n$ switchcost report --details\n'
+        "$program" report --details "$record" || [ $? -eq 3 ]; } > "$results/runtimes.txt"
+    made runtimes "$((SECONDS - start))" "$(grep -m 1 'CPUs\{0,1\}, .*Linux' "$site/runtimes.txt")" > "$results/runtimes.made.json"
+    keep_records runtimes
+    echo "results: runtimes took $((SECONDS - start)) s" >&2
+}
+
 mkdir -p "$results/figures" "$results/records"
 code=0
 for paper in "${papers[@]}"; do
+    [ "$paper" != runtimes ] || { ladder; continue; }
     [ "$anew" = no ] || rm -f "$site/records/$paper"-*
     start=$SECONDS
     one=0

@@ -20,7 +20,7 @@ rm -rf "$book" "$site"
 mkdir -p "$book/src"
 cp site/book.toml site/figures.css "$book/"
 # What pages link to, beside pages. Files that are not yet committed belong to them.
-git ls-files --cached --others --exclude-standard -z -- '*.md' 'LICENSE-*' capture/valgrind/COPYING docs results/figures results/*.json published designs crates/reproduce/claims |
+git ls-files --cached --others --exclude-standard -z -- '*.md' 'LICENSE-*' capture/valgrind/COPYING docs results/figures results/*.json results/runtimes.txt published designs crates/reproduce/claims |
     while IFS= read -r -d '' file; do [ -e "$file" ] && printf '%s\0' "$file"; done |
     tar --create --null --files-from=- | tar --extract --directory "$book/src"
 # mdBook makes a README the page of its folder.

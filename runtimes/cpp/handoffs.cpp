@@ -1,4 +1,4 @@
-// What a hand-off between coroutines, fibers or threads of C++ costs: a ring of them hands a token on, or each in turn hands it to itself.
+// What a hand-off between coroutines, or between threads, of C++ costs: a ring of them hands a token on, or each in turn hands it to itself.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -10,10 +10,6 @@
 #include <thread>
 #include <vector>
 #include <sys/resource.h>
-#if __has_include(<boost/context/fiber.hpp>)
-#define HAS_BOOST
-#include <boost/context/fiber.hpp>
-#endif
 
 using Clock = std::chrono::steady_clock;
 
@@ -75,28 +71,6 @@ static long coroutines(Window window, bool is_switch) {
     for (auto &one : ring) one.handle.destroy();
     return all;
 }
-
-#ifdef HAS_BOOST
-// The first task resumes the other one, which resumes it; the baseline makes the turns of both without.
-static long fibers(Window window, bool is_switch) {
-    namespace context = boost::context;
-    context::fiber other([&](context::fiber &&first) {
-        for (;;) {
-            if (window.walks) walk(1);
-            first = std::move(first).resume();
-        }
-        return std::move(first);
-    });
-    Clock::time_point start;
-    for (long round = -window.warm_up; round < window.rounds; round++) {
-        if (round == 0) walked[0] = walked[1] = 0, start = Clock::now();
-        if (window.walks) walk(0);
-        if (is_switch) other = std::move(other).resume();
-        else if (window.walks) walk(1);
-    }
-    return since(start);
-}
-#endif
 
 // The token of a thread, under a mutex.
 struct Link {
@@ -162,10 +136,7 @@ int main() {
     long (*kind)(Window, bool) = nullptr;
     if (line.find("\"coroutine\"") != line.npos) kind = coroutines;
     if (line.find("\"condvar\"") != line.npos) kind = threads;
-#ifdef HAS_BOOST
-    if (line.find("\"boost-fiber\"") != line.npos && tasks == 2) kind = fibers;
-#endif
-    if (!kind) return std::cout << R"({"refused":"found no Boost.Context (libboost-context-dev), or more tasks than 2"})" << std::endl, 0;
+    if (!kind) return std::cout << R"({"refused":"no such hand-off"})" << std::endl, 0;
     std::cout << R"({"ready":"C++ )" << __VERSION__ << "\"}" << std::endl;
     while (std::getline(std::cin, line)) {
         bool is_switch = line.find("\"switch\"") != line.npos;

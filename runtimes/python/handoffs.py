@@ -13,6 +13,7 @@ from time import perf_counter_ns as now
 plan = json.loads(sys.stdin.readline())
 TASKS, HANDOFF, STRIDE = plan["tasks"], plan["handoff"], max(plan["stride_bytes"] // 8, 1)
 arrays = [array.array("d", bytes(plan["size_bytes"])) for _ in range(TASKS)]
+libraries = []
 
 
 def walk(task):
@@ -78,8 +79,9 @@ def threads():
 
 
 def greenlets():
-    from greenlet import getcurrent, greenlet
+    from greenlet import __version__, getcurrent, greenlet
 
+    libraries.append("greenlet " + __version__)
     ring, walked = [None] * TASKS, [0] * TASKS
 
     def other(window, task):
@@ -100,32 +102,30 @@ def greenlets():
 
 
 def generators():
-    """The first task resumes the next one, and that one the one after it; they yield back the same way."""
-
-    def other(window, task):
-        after = other(window, task + 1) if task + 1 < TASKS else None
-        while True:
-            if window["walk"]:
-                walked[0] += walk(task)
-            if after:
-                next(after)
-            yield
-
+    """The first task resumes the other one, which yields back."""
+    if TASKS != 2:
+        raise ValueError("a generator yields to the one that resumed it: need 2 tasks")
     walked = [0]
 
-    def turns(window, after):
+    def other(window):
+        while True:
+            if window["walk"]:
+                walked[0] += walk(1)
+            yield
+
+    def turns(window, resumed):
         for round in range(-window["warm_up"], window["rounds"]):
             if round == 0:
                 start, walked[0] = now(), 0
             if window["walk"]:
                 walked[0] += walk(0)
-            if after:
-                next(after)
+            if resumed:
+                next(resumed)
             elif window["walk"]:
-                walked[0] += sum(map(walk, range(1, TASKS)))
+                walked[0] += walk(1)
         return now() - start, walked[0]
 
-    return lambda window: turns(window, other(window, 1)), lambda window, task: (0, 0) if task else turns(window, None)
+    return lambda window: turns(window, other(window)), lambda window, task: (0, 0) if task else turns(window, None)
 
 
 def tasks(loop):
@@ -170,6 +170,7 @@ def tasks(loop):
 def uvloop_tasks():
     import uvloop
 
+    libraries.append("uvloop " + uvloop.__version__)
     return tasks(uvloop.new_event_loop())
 
 
@@ -184,10 +185,10 @@ KINDS = {
 
 try:
     together, alone = KINDS[HANDOFF]()
-except (ImportError, KeyError) as error:
+except (ImportError, KeyError, ValueError) as error:
     print(json.dumps({"refused": str(error)}), flush=True)
     sys.exit()
-print(json.dumps({"ready": "Python " + sys.version.split()[0]}), flush=True)
+print(json.dumps({"ready": ", ".join(["Python " + sys.version.split()[0]] + libraries)}), flush=True)
 
 
 def kernel_switches():

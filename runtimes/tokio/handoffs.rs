@@ -112,6 +112,12 @@ fn number(line: &str, name: &str) -> u64 {
     behind[..end].parse().unwrap_or(0)
 }
 
+/// Of tokio, as cargo has noted it, and of what has compiled it.
+fn versions() -> String {
+    let tokio = include_str!("Cargo.lock").split_once("name = \"tokio\"\nversion = \"").map_or("", |(_, behind)| behind);
+    format!("tokio {}, {}", tokio.split('"').next().unwrap_or_default(), env!("COMPILER"))
+}
+
 fn main() {
     let mut lines = std::io::stdin().lock().lines().map_while(Result::ok);
     let plan = lines.next().unwrap_or_default();
@@ -123,7 +129,7 @@ fn main() {
     };
     let runtime = runtime.expect("a runtime");
     let ring = ring(of("tasks"), of("size_bytes"), of("stride_bytes"), plan.contains("\"yield\""));
-    println!("{{\"ready\":\"tokio\"}}");
+    println!("{{\"ready\":\"{}\"}}", versions());
     for line in lines {
         let window =
             Window { walks: line.contains("\"walk\":true"), warm_up: number(&line, "warm_up"), rounds: number(&line, "rounds") };

@@ -21,6 +21,7 @@ mod payers;
 mod pools;
 mod processes;
 mod reloading;
+mod runtimes;
 mod spread;
 mod stacks;
 mod stretches;
@@ -49,6 +50,7 @@ pub use neighbours::NeighbourFinding;
 pub use payers::{Bounds, Of, Part, Payer, payers};
 use processes::Priced;
 pub use processes::{NO_BOUND, ProcessFinding};
+pub use runtimes::RuntimeThreads;
 pub use spread::{Bin, Spread, spread};
 pub use stacks::{Stack, stacks};
 pub use stretches::{Stretch, stretches};
@@ -70,6 +72,8 @@ pub struct Findings {
     pub cost_a_request_ns: Option<Range>,
     /// By name of tasks, pools of numbered names as one; the costliest first.
     pub names: Vec<ProcessFinding>,
+    /// Threads that runtimes of languages are known to have; those that switch most first.
+    pub runtimes: Vec<RuntimeThreads>,
     /// By control group of those alive at the end; the costliest first.
     pub groups: Vec<ProcessFinding>,
     /// By process, and by name those that ended; the costliest first.
@@ -164,6 +168,7 @@ pub fn analyse(observation: &Observation) -> Findings {
         own_ns_a_switch: own.filter(|own| own.switches > 0).map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
         all,
         names: processes::by_name(&priced, &names),
+        runtimes: processes::by_runtime(&priced),
         groups: processes::by_group(&priced),
         processes,
         causes,

@@ -28,6 +28,7 @@ mod range;
 mod report;
 mod row;
 mod run;
+mod runtimes;
 mod simulate;
 mod spread;
 mod system;
@@ -68,6 +69,8 @@ enum Part {
     Compare,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,
+    /// The ladder of runtimes: its time and its intervals; hand-offs of it over ten runs (4 minutes)
+    Runtimes,
     /// What `observe` adds to a switch, beside perf; whether the cost that it reports is true (4 minutes)
     Observe,
     /// Whether the range that `observe` reports holds what switches of known pairs are seen to cost (2 minutes)
@@ -128,7 +131,7 @@ fn main() -> ExitCode {
     };
     println!("program: {}\n{}\n", program.built(), program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure<'_>); 18] = [
+    let parts: [(Part, Measure<'_>); 19] = [
         (Part::Pipe, &agreement::pipe),
         (Part::Fiber, &agreement::fiber),
         (Part::KnownAnswers, &known_answers::all),
@@ -141,6 +144,7 @@ fn main() -> ExitCode {
         (Part::Simulate, &simulate::all),
         (Part::Compare, &compare::against_itself),
         (Part::Live, &live::all),
+        (Part::Runtimes, &runtimes::all),
         (Part::Observe, &observe::all),
         (Part::Range, &range::of_pairs),
         (Part::RangeOfServices, &range::of_services),

@@ -122,7 +122,7 @@ pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
 }
 
 /// How a process of ours ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of: CPU time
-/// of 1 s`.
+/// of 1 s`; or the filter of system calls.
 pub fn ending(status: ExitStatus) -> String {
     ending_below(&Root::system(), status)
 }
@@ -133,6 +133,9 @@ pub fn may_have_ended(status: ExitStatus) -> bool {
 }
 
 fn ending_below(root: &Root, status: ExitStatus) -> String {
+    if status.signal() == Some(libc::SIGSYS) {
+        return format!("{status}: a filter (seccomp) does not allow one of its system calls");
+    }
     let suspects = suspects(root, status);
     if suspects.is_empty() {
         return status.to_string();

@@ -18,10 +18,10 @@ use crate::twin::other_children;
 /// A longer line is no answer.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// So much of the complaints is kept, the last of them.
-const COMPLAINTS: usize = 4 << 10;
+/// So much of the complaints is kept, the last of them: behind what was wrong the stacks of many threads may stand.
+const COMPLAINTS: usize = 64 << 10;
 
-/// How often the wait for an answer looks at the program.
+/// How often the program is looked at.
 const GLANCE: Nanos = Nanos::millis(50);
 
 /// Who was killed is gone within this, unless it hangs in the kernel.
@@ -60,6 +60,7 @@ pub struct Conversation {
     pending: Vec<u8>,
     complaints: Vec<u8>,
     most_memory: Bytes,
+    weighed: Instant,
 }
 
 impl Conversation {
@@ -78,7 +79,8 @@ impl Conversation {
         ioctl_fionbio(&errors, true)?;
         let (pending, complaints) = (Vec::new(), Vec::new());
         let output = output.ok_or_else(gone)?;
-        Ok(Conversation { child, input, output, errors: Some(errors), pending, complaints, most_memory })
+        let weighed = Instant::now();
+        Ok(Conversation { child, input, output, errors: Some(errors), pending, complaints, most_memory, weighed })
     }
 
     /// The kernel's number of the process.
@@ -114,6 +116,10 @@ impl Conversation {
     /// Where there is none.
     pub fn hear(&mut self, patience: Nanos) -> Result<Vec<u8>, Silence> {
         let start = Instant::now();
+        // Of one that always answers at once nothing else is seen.
+        if self.weighed.elapsed() > GLANCE.as_duration() {
+            self.weigh()?;
+        }
         loop {
             if let Some(line) = self.whole_line() {
                 return Ok(line);
@@ -195,9 +201,14 @@ impl Conversation {
 
     /// Whether it is still there, although others may hold its output open, and how large it is.
     fn look(&mut self) -> Result<(), Silence> {
-        if let Some(status) = self.child.try_wait()? {
-            return Err(Silence::Ended(status));
+        match self.child.try_wait()? {
+            Some(status) => Err(Silence::Ended(status)),
+            None => self.weigh(),
         }
+    }
+
+    fn weigh(&mut self) -> Result<(), Silence> {
+        self.weighed = Instant::now();
         let resident = self.resident();
         if resident > self.most_memory { Err(Silence::TooLarge(resident)) } else { Ok(()) }
     }
@@ -281,8 +292,25 @@ mod tests {
         assert!(matches!(heard("kill -9 $$"), Err(Silence::Ended(_))));
         assert!(matches!(heard("sleep 60"), Err(Silence::Late(_))));
         assert!(matches!(heard("exec head -c 200000 /dev/zero"), Err(Silence::Endless | Silence::Ended(_))));
-        let mut noisy = shell("head -c 20000 /dev/zero >&2; echo the reason >&2; echo said");
+        let mut noisy = shell("head -c 90000 /dev/zero >&2; echo the reason >&2; echo said");
         assert_eq!(noisy.hear(Nanos::seconds(20)).expect("a line"), b"said");
         assert!(noisy.complaints().ends_with("the reason\n"));
+    }
+
+    #[test]
+    fn one_that_grows_is_ended_although_it_answers_at_once() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "text=x; while read line; do text=$text$text$text$text; echo $line; done"]);
+        let mut growing = Conversation::start(command, Bytes::mib(8)).expect("a shell");
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            growing.say(b"more").expect("it reads");
+            match growing.hear(Nanos::seconds(20)) {
+                Ok(_) => std::thread::sleep(Duration::from_millis(60)),
+                Err(Silence::TooLarge(size)) => return assert!(size > Bytes::mib(8)),
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        panic!("nobody looked");
     }
 }

@@ -38,6 +38,8 @@ pub enum PlacementChoice {
     One(CpuId),
     /// Alternately on these two.
     Pair(CpuId, CpuId),
+    /// All on the first of these, and alternately on both.
+    OneAndPair(CpuId, CpuId),
     /// Every pair of these, and each alone.
     Matrix(Vec<CpuId>),
     /// Wherever the scheduler puts them.
@@ -53,7 +55,7 @@ pub struct Selection {
     pub mechanisms: Vec<Mechanism>,
     /// Hand-offs of runtimes; beside them, unless mechanisms are named, the kernel's.
     pub runtimes: Vec<RuntimeSelection>,
-    /// Whether arrays are walked by those alone that speak for their runtimes, and by the kernel's threads.
+    /// Whether arrays are walked by one hand-off of each runtime alone, and by the kernel's threads.
     pub is_ladder: bool,
     /// Processes, threads; where a mechanism has no such variant it keeps its own.
     pub betweens: Vec<Between>,
@@ -104,8 +106,10 @@ pub struct RuntimeSelection {
     pub case: RuntimeCase,
     /// Between tasks in one thread of the kernel's, or between such threads.
     pub between: Between,
-    /// Whether it speaks for its runtime.
-    pub speaks_for_runtime: bool,
+    /// Whether its tasks may be on several CPUs at a time; else they stay on the first one.
+    pub across_cpus: bool,
+    /// Whether a ladder has it with arrays, too.
+    pub walks_in_ladder: bool,
 }
 
 impl Selection {
@@ -198,11 +202,14 @@ struct Draft {
     /// Another policy than the one selected.
     policy: Option<Policy>,
     runtime: Option<RuntimeCase>,
+    /// Whether tasks of one kernel thread may nevertheless be on several CPUs.
+    across_cpus: bool,
 }
 
 impl Draft {
     fn direct(mechanism: Mechanism, between: Between) -> Draft {
-        Draft { mechanism, between, tasks: 2, working_set: WorkingSet::NONE, away: None, policy: None, runtime: None }
+        let (working_set, across_cpus) = (WorkingSet::NONE, between != Between::User);
+        Draft { mechanism, between, tasks: 2, working_set, away: None, policy: None, runtime: None, across_cpus }
     }
 
     fn pipe(size: Bytes, stride: Bytes, access: Access) -> Draft {
@@ -212,13 +219,11 @@ impl Draft {
 
     fn into_case(self, selection: &Selection, placement: Placement) -> Case {
         let policy = self.policy.unwrap_or(selection.policy);
-        let Draft { mechanism, between, tasks, working_set, away, runtime, .. } = self;
+        let Draft { mechanism, between, tasks, working_set, away, runtime, across_cpus, .. } = self;
         // Contexts of one thread are all on the thread's CPU; and who is compared with tasks that run at once takes turns on one.
         let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
-            Some(first) if (between == Between::User && runtime.is_none()) || is_in_turn => {
-                Placement { cpus: vec![*first], relation: Relation::SameCpu }
-            }
+            Some(first) if !across_cpus || is_in_turn => Placement { cpus: vec![*first], relation: Relation::SameCpu },
             _ => placement,
         };
         // A runtime does as it likes: what the kernel counts of it is told.
@@ -249,6 +254,7 @@ fn placements(choice: &PlacementChoice, relation: &dyn Fn(CpuId, CpuId) -> Relat
     match choice {
         PlacementChoice::One(cpu) => vec![one(*cpu)],
         PlacementChoice::Pair(a, b) => vec![pair(*a, *b)],
+        PlacementChoice::OneAndPair(a, b) => vec![one(*a), pair(*a, *b)],
         PlacementChoice::Unpinned => vec![Placement { cpus: Vec::new(), relation: Relation::Unpinned }],
         PlacementChoice::Matrix(cpus) => {
             let pairs = cpus.iter().enumerate().flat_map(|(i, a)| cpus[i + 1..].iter().map(move |b| (*a, *b)));

@@ -36,8 +36,17 @@ const ANSWER_WITHIN: Nanos = if cfg!(test) { Nanos::millis(500) } else { Nanos::
 /// Windows of the warm-up that are told, at most.
 const MOST_WARM_UP: usize = 200;
 
-/// Rounds of the first window; the others are as long as batches.
+/// Rounds of the first window of a warm-up ...
 const FIRST_ROUNDS: u64 = 1;
+
+/// ... and those before the others that are in no time: tasks that are threads of the kernel's have yet to start.
+const ROUNDS_TO_START: u64 = 8;
+
+/// Windows of a warm-up are so many batches long: what is to be warm is the hand-off, not the beginning of a window.
+const WARM_UP_BATCHES: u64 = 10;
+
+/// So many rounds may be over within a step of the program's clock, which may be of microseconds.
+const WITHIN_A_STEP: u64 = 256;
 
 /// What a program is told first.
 #[derive(Debug, Serialize)]
@@ -134,24 +143,26 @@ impl Runtimes {
         }
     }
 
-    /// Both arms in turn, in windows as long as batches, until the time is over.
+    /// Both arms in turn, until the time is over.
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
             false => vec![Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal],
         };
         let mut rounds = vec![FIRST_ROUNDS; arms.len()];
+        let (mut warm_up, length) = (0, Nanos(order.batch_ns.0.saturating_mul(WARM_UP_BATCHES)));
         let start = monotonic();
         let mut windows = Vec::new();
         loop {
             for (arm, rounds) in arms.iter().zip(&mut rounds) {
                 let at_ns = monotonic().saturating_sub(start);
-                let window = self.window(Batch { arm: *arm, rounds: *rounds, warm_up: 0 })?;
+                let window = self.window(Batch { arm: *arm, rounds: *rounds, warm_up })?;
                 if *arm == Arm::SwitchDirect {
                     windows.push(WarmUp { at_ns, wall_ns: Nanos(window.ns), handoffs: window.handoffs });
                 }
-                *rounds = next_rounds(*rounds, window.ns, order.batch_ns);
+                *rounds = next_rounds(*rounds, window.ns, length);
             }
+            warm_up = ROUNDS_TO_START;
             if monotonic().saturating_sub(start) >= time {
                 self.told.warm_up = thinned(windows);
                 return Ok(());
@@ -175,7 +186,7 @@ impl Runtimes {
         if window.walk_ns > window.ns {
             return Err(self.complain(&format!("found walks of {} ns in a window of {} ns", window.walk_ns, window.ns)));
         }
-        if window.ns == 0 && !batch.arm.walks() {
+        if window.ns == 0 && batch.rounds > WITHIN_A_STEP && !batch.arm.walks() {
             return Err(self.complain("found a window of 0 ns, need a clock that advances"));
         }
         Ok(window)
@@ -203,10 +214,7 @@ impl Runtimes {
 
     /// What was found, of whom, and the last lines of what it printed.
     fn complain(&mut self, found: &str) -> String {
-        let complaints = self.talk.complaints();
-        let lines: Vec<&str> = complaints.lines().filter(|line| !line.trim().is_empty()).collect();
-        let last = lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| printable(line));
-        let last = last.collect::<Vec<_>>().join(" | ");
+        let last = last_words(&self.talk.complaints());
         let said = if last.is_empty() { String::new() } else { format!("; it printed: {last}") };
         format!("{found}, need an answer of {} as {PROTOCOL} has it{said}", self.name)
     }
@@ -226,6 +234,18 @@ fn same_version(told: &str, launch: &Launch) -> Result<(), String> {
 
 /// Lines of what a program printed that are told.
 const LAST_LINES: usize = 4;
+
+/// What stands in the line that says what was wrong, where stacks of calls follow it.
+const TELLING: [&str; 4] = ["error", "fatal", "exception", "panic"];
+
+/// The last lines, and of those before them the last one that says what was wrong.
+fn last_words(complaints: &str) -> String {
+    let lines: Vec<&str> = complaints.lines().filter(|line| !line.trim().is_empty()).collect();
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+    let is_telling = |line: &&&str| TELLING.iter().any(|word| line.to_lowercase().contains(word));
+    let telling = before.iter().rev().find(is_telling).filter(|_| !last.iter().any(|line| is_telling(&line)));
+    telling.into_iter().chain(last).map(|line| printable(line.trim())).collect::<Vec<_>>().join(" | ")
+}
 
 fn in_words(silence: &Silence) -> String {
     match silence {

@@ -180,6 +180,9 @@ pub struct Tasks {
     pub control_group: Option<String>,
     /// The name of its threads, as the kernel keeps it; hostile text until escaped.
     pub name: String,
+    /// The runtime of a language that is linked into their program and gives its threads no names: `Go`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
     /// How many tasks.
     pub count: u64,
     /// Whether they are the kernel's own threads.

@@ -1,14 +1,16 @@
-//! How much memory live processes have, and how much of it they touch.
+//! How much memory live processes have, and how much of it they touch; at the same looks, whether their programs are of Go.
 //!
 //! What a process touches is found by clearing the marks of its pages and reading, a tenth of a second later, which are set
 //! again. The kernel uses the marks to tell which pages to keep, and clearing takes some 30 us for each MiB: so it is done to
 //! processes that this one started, and to others only where that is allowed, and not often.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use object::read::{Object, ReadCache};
 use switchcost_units::Bytes;
 
 /// From the first look at what is resident to the second, twice as long to the third, ...: a program has its memory soon, and may not
@@ -32,6 +34,7 @@ const KIB: u64 = 1024;
 pub(crate) struct Memory {
     resident: BTreeMap<u32, Bytes>,
     referenced: BTreeMap<u32, Bytes>,
+    programs: BTreeMap<u32, Program>,
     looked_at: Option<Instant>,
     looks: u32,
     marked_at: Option<Instant>,
@@ -56,6 +59,7 @@ impl Memory {
             if let Some(bytes) = resident(process) {
                 keep_most(&mut self.resident, process, bytes);
             }
+            look_at_program(&mut self.programs, process);
         }
         if may_mark && self.marked_at.is_none_or(|at| at.elapsed() >= BETWEEN_MARKS) {
             self.marked = processes.into_iter().filter(|&process| clear_marks(process).is_ok()).take(MARKED).collect();
@@ -74,6 +78,10 @@ impl Memory {
 
     pub(crate) fn resident_of(&self, process: u32) -> Option<Bytes> {
         self.resident.get(&process).copied()
+    }
+
+    pub(crate) fn is_of_go(&self, process: u32) -> bool {
+        self.programs.get(&process).is_some_and(|program| program.is_of_go)
     }
 
     pub(crate) fn referenced_of(&self, process: u32) -> Option<Bytes> {
@@ -107,6 +115,29 @@ fn referenced(process: u32) -> Option<Bytes> {
     Some(Bytes(kib.saturating_mul(KIB)))
 }
 
+/// What a process runs.
+#[derive(Debug)]
+struct Program {
+    path: PathBuf,
+    is_of_go: bool,
+}
+
+/// A process that was started just now may run another program soon.
+fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
+    let Ok(path) = fs::read_link(format!("/proc/{process}/exe")) else { return };
+    let is_known = programs.get(&process).is_some_and(|known| known.path == path);
+    if !is_known && programs.len() < PROCESSES * 128 {
+        programs.insert(process, Program { path, is_of_go: is_of_go(process) });
+    }
+}
+
+/// Go's linker leaves this section in every program, stripped or not.
+fn is_of_go(process: u32) -> bool {
+    let Ok(program) = File::open(format!("/proc/{process}/exe")) else { return false };
+    let cache = ReadCache::new(program);
+    object::File::parse(&cache).is_ok_and(|file| file.section_by_name(".go.buildinfo").is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +149,7 @@ mod tests {
         let mut touched = vec![0u8; 8 << 20];
         memory.tick(|| BTreeSet::from([own]), true);
         assert!(memory.resident_of(own).is_some_and(|bytes| bytes >= Bytes::mib(1)));
+        assert!(!memory.is_of_go(own) && memory.programs.contains_key(&own), "it was looked at");
         for byte in touched.iter_mut().step_by(4096) {
             *byte += 1;
         }

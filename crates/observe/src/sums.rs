@@ -15,6 +15,9 @@ const GROUPS: usize = 8192;
 /// The name of all others.
 const OTHERS: &str = "(others)";
 
+/// As the record names it.
+const GO: &str = "Go";
+
 /// What distinguishes groups of tasks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
@@ -48,6 +51,9 @@ impl Sums {
             key = Key { process: None, name: OTHERS.to_owned(), is_kernel: key.is_kernel };
         }
         let sum = self.groups.entry(key.clone()).or_insert_with(|| empty(key));
+        if memory.is_of_go(task.tgid) {
+            sum.runtime = Some(GO.to_owned());
+        }
         sum.resident_bytes = sum.resident_bytes.max(memory.resident_of(task.tgid));
         sum.referenced_bytes = sum.referenced_bytes.max(memory.referenced_of(task.tgid));
         sum.count += 1;
@@ -248,6 +254,7 @@ pub(crate) fn empty(key: Key) -> Tasks {
         control_group: None,
         name: key.name,
         is_kernel: key.is_kernel,
+        runtime: None,
         count: 0,
         voluntary: 0,
         involuntary: 0,

@@ -5,7 +5,7 @@ use switchcost_units::format_cpu_list;
 
 use crate::for_programs::Column;
 
-pub(crate) const CASE_COLUMNS: [Column<Case>; 15] = [
+pub(crate) const CASE_COLUMNS: [Column<Case>; 16] = [
     ("mechanism", |c| c.mechanism.to_string()),
     ("between", |c| c.between.to_string()),
     ("tasks", |c| c.tasks.to_string()),
@@ -17,6 +17,7 @@ pub(crate) const CASE_COLUMNS: [Column<Case>; 15] = [
     ("pages", |c| c.working_set.pages.to_string()),
     ("runtime", |c| c.runtime.as_ref().map(|of| of.runtime.clone()).unwrap_or_default()),
     ("runtime_handoff", |c| c.runtime.as_ref().map(|of| of.handoff.clone()).unwrap_or_default()),
+    ("runtime_class", |c| c.runtime.as_ref().map(|of| of.class.to_string()).unwrap_or_default()),
     ("cpus", |c| format_cpu_list(&c.placement.cpus)),
     ("relation", |c| c.placement.relation.to_string()),
     ("policy", |c| c.policy.to_string()),

@@ -3,14 +3,18 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use switchcost_record::printable;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::find::{Found, find};
 use crate::row::Sources;
-use crate::{Missing, Row};
+use crate::{Missing, Row, bounded};
+
+/// A compiler is done within this, also where it downloads first what it compiles.
+const BUILT_WITHIN: Duration = Duration::from_secs(300);
 
 /// Lines of a compiler that are told.
 const LAST_LINES: usize = 4;
@@ -30,16 +34,16 @@ pub struct Prepared {
 ///
 /// # Errors
 /// Where the runtime is missing or too old, or its compiler fails.
-pub fn prepare(row: &Row, cache: &Path) -> Result<Prepared, Missing> {
+pub fn prepare(row: &Row, cache: &Path, should_stop: &dyn Fn() -> bool) -> Result<Prepared, Missing> {
     if row.sources == Sources::None {
         let program = row.start.first().cloned().unwrap_or_default();
         return Ok(Prepared { version: String::new(), program, command: row.start.clone() });
     }
-    let found = find(row)?;
+    let found = find(row, should_stop)?;
     let files = texts(row)?;
     let folder = cache.join(format!("{}-{:016x}", row.name, digest(row, &found, &files)));
     if !folder.is_dir() {
-        build(row, &found, &files, &folder)?;
+        build(row, &found, &files, &folder, should_stop)?;
     }
     let filled = |word: &String| filled(word, &found.program, Some(&folder));
     Ok(Prepared {
@@ -72,7 +76,13 @@ fn digest(row: &Row, found: &Found, files: &[(String, String)]) -> u64 {
 }
 
 /// Under another name until it is whole.
-fn build(row: &Row, found: &Found, files: &[(String, String)], folder: &Path) -> Result<(), Missing> {
+fn build(
+    row: &Row,
+    found: &Found,
+    files: &[(String, String)],
+    folder: &Path,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<(), Missing> {
     let refused = |error: io::Error| {
         Missing(format!(
             "found no room for what is compiled for {} at {} ({error}), need some",
@@ -84,7 +94,7 @@ fn build(row: &Row, found: &Found, files: &[(String, String)], folder: &Path) ->
     fs::create_dir_all(cache).map_err(refused)?;
     let draft = tempfile::Builder::new().prefix("draft-").tempdir_in(cache).map_err(refused)?;
     files.iter().try_for_each(|(name, text)| fs::write(draft.path().join(name), text)).map_err(refused)?;
-    compile(row, found, draft.path())?;
+    compile(row, found, draft.path(), should_stop)?;
     match fs::rename(draft.path(), folder) {
         Ok(()) => {
             let _ = draft.keep();
@@ -97,11 +107,11 @@ fn build(row: &Row, found: &Found, files: &[(String, String)], folder: &Path) ->
 }
 
 /// By the first command that succeeds.
-fn compile(row: &Row, found: &Found, folder: &Path) -> Result<(), Missing> {
+fn compile(row: &Row, found: &Found, folder: &Path, should_stop: &dyn Fn() -> bool) -> Result<(), Missing> {
     let mut failure = None;
     for words in &row.build {
         let words: Vec<String> = words.iter().map(|word| filled(word, &found.program, Some(folder))).collect();
-        match run(row, &words, folder) {
+        match run(row, &words, folder, should_stop) {
             Ok(()) => return Ok(()),
             Err(why) => failure = Some(format!("found {} failing{why}", words[0])),
         }
@@ -118,18 +128,14 @@ fn compile(row: &Row, found: &Found, folder: &Path) -> Result<(), Missing> {
 }
 
 /// Why it failed, with the last lines that it printed.
-fn run(row: &Row, words: &[String], folder: &Path) -> Result<(), String> {
+fn run(row: &Row, words: &[String], folder: &Path, should_stop: &dyn Fn() -> bool) -> Result<(), String> {
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).current_dir(folder).envs(&row.build_environment).stdin(Stdio::null());
-    let output = command.output().map_err(|error| format!(" ({error})"))?;
-    if output.status.success() {
-        return Ok(());
+    command.args(&words[1..]).current_dir(folder).envs(&row.build_environment);
+    let said = bounded::run(command, BUILT_WITHIN, should_stop).map_err(|error| format!(" ({error})"))?;
+    match said.status.success() {
+        true => Ok(()),
+        false => Err(format!(" ({}; it printed: {})", said.status, said.last_lines(LAST_LINES))),
     }
-    let said = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
-    Err(format!(" ({}; it printed: {last})", output.status))
 }
 
 /// An argument with what stands for the program and the folders.
@@ -171,11 +177,11 @@ mod tests {
         let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let count = folder.path().join("count");
         let row = shell(folder.path(), &format!("echo x >> {}; cp program.sh compiled", count.display()));
-        let prepared = prepare(&row, cache.path()).expect("a shell");
+        let prepared = prepare(&row, cache.path(), &|| false).expect("a shell");
         assert!(Path::new(&prepared.command[0]).is_file());
-        assert_eq!(prepare(&row, cache.path()).expect("a shell"), prepared);
+        assert_eq!(prepare(&row, cache.path(), &|| false).expect("a shell"), prepared);
         fs::write(folder.path().join("program.sh"), "false\n").expect("room");
-        assert_ne!(prepare(&row, cache.path()).expect("a shell").command, prepared.command);
+        assert_ne!(prepare(&row, cache.path(), &|| false).expect("a shell").command, prepared.command);
         assert_eq!(fs::read_to_string(count).expect("two times").lines().count(), 2);
     }
 
@@ -183,7 +189,7 @@ mod tests {
     fn a_compiler_that_fails_is_told_with_its_last_lines_and_leaves_nothing() {
         let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let row = shell(folder.path(), "seq 9; echo '\u{1b}no such type' >&2; exit 3");
-        let told = prepare(&row, cache.path()).expect_err("it fails").to_string();
+        let told = prepare(&row, cache.path(), &|| false).expect_err("it fails").to_string();
         assert!(
             told.starts_with(
                 "found /bin/sh failing (exit status: 3; it printed: 7 | 8 | 9 | \\u{1b}no such type), need it to"

@@ -1,11 +1,15 @@
 //! Whether a runtime is here, and new enough.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use switchcost_record::printable;
 
-use crate::{Missing, Row};
+use crate::{Missing, Row, bounded};
+
+/// A program says its version within this: a virtual machine on a busy host takes a few seconds.
+const VERSION_WITHIN: Duration = Duration::from_secs(20);
 
 /// A program that was found, and the version that it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +19,11 @@ pub(crate) struct Found {
 }
 
 /// The first program that is new enough.
-pub(crate) fn find(row: &Row) -> Result<Found, Missing> {
+pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, Missing> {
     let mut too_old = None;
     let mut broken = None;
     for program in row.find.iter().flat_map(|pattern| candidates(pattern)) {
-        match version(row, &program) {
+        match version(row, &program, should_stop) {
             Ok(version) if is_at_least(&version, &row.least) => return Ok(Found { program, version }),
             Ok(version) => too_old = too_old.or(Some(format!("{} {version} at {}", row.title, program.display()))),
             Err(why) => broken = broken.or(Some(format!("{} saying no version ({why})", program.display()))),
@@ -62,16 +66,24 @@ fn is_program(file: &Path) -> bool {
 }
 
 /// The first number with a point in what the program says of its version, on either stream.
-fn version(row: &Row, program: &Path) -> Result<String, String> {
+fn version(row: &Row, program: &Path, should_stop: &dyn Fn() -> bool) -> Result<String, String> {
     let words: Vec<String> = row.version.iter().map(|word| crate::build::filled(word, program, None)).collect();
     let (first, rest) = words.split_first().ok_or("no command asks for it")?;
-    let output = Command::new(first).args(rest).stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-    let said = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&said);
+    let mut command = Command::new(first);
+    command.args(rest);
+    let said = bounded::run(command, VERSION_WITHIN, should_stop).map_err(|error| error.to_string())?;
+    let no_version = || {
+        let last = said.last_lines(1);
+        if last.is_empty() { said.status.to_string() } else { last.chars().take(80).collect() }
+    };
+    if said.status.success() { number(&said.text).ok_or_else(no_version) } else { Err(no_version()) }
+}
+
+fn number(text: &str) -> Option<String> {
     let words =
         || text.split(|letter: char| !(letter.is_ascii_digit() || letter == '.')).map(|word| word.trim_matches('.'));
     let found = words().find(|word| word.contains('.')).or_else(|| words().find(|word| !word.is_empty()));
-    found.map(str::to_owned).ok_or_else(|| text.lines().next().unwrap_or("nothing").chars().take(80).collect())
+    found.map(str::to_owned)
 }
 
 /// The numbers of a version, to be compared one by one.
@@ -112,7 +124,7 @@ mod tests {
     #[test]
     fn a_runtime_that_is_missing_too_old_or_mute_is_told_by_name_with_what_installs_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let told = |script: &str| find(&row(folder.path(), script)).map_err(|missing| missing.to_string());
+        let told = |script: &str| find(&row(folder.path(), script), &|| false).map_err(|missing| missing.to_string());
         assert_eq!(told("echo Lang 2.10.3 >&2").map(|found| found.version), Ok("2.10.3".to_owned()));
         let old = told("echo lang version 2.8").expect_err("too old");
         assert!(
@@ -120,8 +132,10 @@ mod tests {
                 && old.contains("need Lang 2.9 or newer: sudo apt install golang-go"),
             "{old}"
         );
-        assert!(told("echo none; exit 3").expect_err("mute").contains("lang-2.10 saying no version (none)"));
-        let none = find(&row(folder.path(), "").at("no-such-language")).expect_err("none").to_string();
+        assert!(told("echo none").expect_err("mute").contains("lang-2.10 saying no version (none)"));
+        let broken = told("echo line 7 of 2.10; echo no such library >&2; exit 3").expect_err("broken");
+        assert!(broken.contains("lang-2.10 saying no version (no such library)"), "{broken}");
+        let none = find(&row(folder.path(), "").at("no-such-language"), &|| false).expect_err("none").to_string();
         assert!(none.starts_with("found no no-such-language, need Lang 2.9 or newer: "), "{none}");
     }
 }

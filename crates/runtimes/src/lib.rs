@@ -4,6 +4,7 @@
 //! here and new enough, and the command that starts the program, compiled where it has to be. The program speaks the protocol of
 //! `docs/method/runtimes.md`; what it says is for `measure` to hear. No measuring, no statistics, no printing.
 
+mod bounded;
 mod build;
 mod find;
 mod row;

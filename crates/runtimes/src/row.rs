@@ -63,9 +63,12 @@ pub struct Handoff {
     pub between: Between,
     /// What the same task does in the baseline.
     pub baseline: String,
-    /// Whether it speaks for its runtime.
+    /// Whether tasks in one thread of the kernel's may also be in several, one for each CPU.
     #[serde(default)]
-    pub first: bool,
+    pub across_cpus: bool,
+    /// Whether the ladder has it with arrays, too: one hand-off of a runtime that walks them fast.
+    #[serde(default)]
+    pub walks: bool,
     /// Whether it is measured only where its runtime is named.
     #[serde(default)]
     pub aside: bool,
@@ -148,7 +151,8 @@ impl Row {
                 class: Class::HandOff,
                 between: Between::User,
                 baseline: "what the program does when it is asked for itself".to_owned(),
-                first: true,
+                across_cpus: true,
+                walks: true,
                 aside: false,
             }],
             start: words,

@@ -24,6 +24,13 @@ const FOLDERS: &[Folder] = folders! {
     "node": "handoffs.js";
     "tokio": "package.toml", "handoffs.rs";
     "cpp": "handoffs.cpp";
+    "boost": "handoffs.cpp";
+    "ruby": "handoffs.rb";
+    "lua": "handoffs.lua";
+    "erlang": "handoffs.erl";
+    "ocaml": "clock.c", "handoffs.ml";
+    "mono": "Handoffs.cs";
+    "python3t": "handoffs.py";
 };
 
 /// All of them.
@@ -48,11 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_row_has_its_sources_and_one_hand_off_that_speaks_for_it() {
+    fn each_row_has_its_sources_and_at_most_one_hand_off_with_arrays() {
         for (row, folder) in shipped().iter().zip(FOLDERS) {
             let names: Vec<&str> = folder.files.iter().map(|(name, _)| *name).collect();
             assert_eq!(row.files, names, "{}", row.name);
-            assert_eq!(row.handoffs.iter().filter(|handoff| handoff.first).count(), 1, "{}", row.name);
+            assert!(row.handoffs.iter().filter(|handoff| handoff.walks).count() <= 1, "{}", row.name);
             assert!(!row.install.is_empty() && !row.version.is_empty(), "{}", row.name);
         }
     }

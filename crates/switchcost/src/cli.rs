@@ -165,6 +165,8 @@ pub(crate) enum PlacementFlag {
     One,
     /// Tasks alternate between two CPUs: a hand-off across CPUs, which is not a switch
     Pair,
+    /// The one, and the other
+    Both,
     /// Every CPU alone and every pair of CPUs
     Matrix,
 }

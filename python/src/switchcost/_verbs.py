@@ -34,7 +34,7 @@ MeasurePages: TypeAlias = Literal[
     "base", "huge",
 ]
 MeasurePlacement: TypeAlias = Literal[
-    "one", "pair", "matrix",
+    "one", "pair", "both", "matrix",
 ]
 MeasurePolicy: TypeAlias = Literal[
     "fifo", "rr", "other", "batch",

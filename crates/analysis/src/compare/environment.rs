@@ -3,13 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-use switchcost_record::{Cache, Fact, Header, HostManifest};
+use switchcost_record::{Cache, Fact, Header, HostManifest, MeasureRecord};
 
 use super::{Analysed, Difference};
 
 /// The facts that differ, in the order of [`facts`]; mitigations by name.
 pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Difference> {
-    let of = |records: &[Analysed<'_>]| records.iter().map(|(record, _)| facts(&record.header)).collect::<Vec<_>>();
+    let of = |records: &[Analysed<'_>]| {
+        let of_record =
+            |(record, _): &Analysed<'_>| facts(&record.header).into_iter().chain(runtimes(record)).collect();
+        records.iter().map(of_record).collect::<Vec<Facts>>()
+    };
     different(&of(base), &of(new))
 }
 
@@ -46,6 +50,22 @@ fn facts(header: &Header) -> Facts {
     facts.push(("switchcost".to_owned(), header.program_version.clone()));
     facts.push(("length of a batch".to_owned(), format!("{} ns", header.plan.batch_ns.0)));
     facts
+}
+
+/// Each runtime of a language with the versions that its programs said, or else that it was found with.
+fn runtimes(record: &MeasureRecord) -> impl Iterator<Item = (String, String)> {
+    record.header.runtimes.iter().map(|facts| {
+        let is_of_it = |case: u32| {
+            let case = record.header.plan.cases.get(case as usize);
+            case.and_then(|case| case.runtime.as_ref()).is_some_and(|of| of.runtime == facts.name)
+        };
+        let said = record.runtime_runs.iter().filter(|run| is_of_it(run.case)).map(|run| run.version.clone());
+        let mut versions: BTreeSet<String> = said.collect();
+        if versions.is_empty() {
+            versions.insert(if facts.version.is_empty() { "not found" } else { &facts.version }.to_owned());
+        }
+        (format!("runtime {}", facts.name), versions.into_iter().collect::<Vec<_>>().join("; "))
+    })
 }
 
 /// The machine. Left out is what never stays the same: memory available, interrupts.

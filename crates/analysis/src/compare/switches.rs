@@ -7,7 +7,8 @@ use switchcost_record::Case;
 
 use crate::serialised::{Conditions, conditions};
 
-/// Less may be chance: ordinary tasks that are woken while a lock is held give the CPU back once more or less.
+/// Less, of a switch or of all of them, may be chance: ordinary tasks that are woken while a lock is held give the CPU back once more or
+/// less, and where hardly any is counted (tasks in one thread) it is of whatever else the threads did.
 const LEAST_CHANGE: f64 = 0.05;
 
 /// A case whose hand-offs take another number of switches.
@@ -28,7 +29,7 @@ pub struct ChangedSwitches {
 pub(super) fn changed(case: &Case, base: &[f64], new: &[f64]) -> Option<ChangedSwitches> {
     let (base_mean, new_mean) = (mean(base)?, mean(new)?);
     let is_apart = most(base) < least(new) || most(new) < least(base);
-    let is_large = (new_mean - base_mean).abs() > LEAST_CHANGE * base_mean;
+    let is_large = (new_mean - base_mean).abs() > LEAST_CHANGE * base_mean.max(1.0);
     (is_apart && is_large).then(|| ChangedSwitches { case: case.clone(), base: base_mean, new: new_mean })
 }
 
@@ -54,7 +55,8 @@ mod tests {
         let case = FakeCase::pipe().case;
         let is_changed = |base: &[f64], new: &[f64]| changed(&case, base, new).is_some();
         assert!(is_changed(&[1.0], &[2.0]) && is_changed(&[1.0, 1.01], &[1.1, 1.2]) && is_changed(&[2.0], &[1.0]));
-        assert!(!is_changed(&[1.0], &[1.04]), "chance");
+        assert!(!is_changed(&[1.0], &[1.04]) && !is_changed(&[0.0], &[0.002]), "chance");
+        assert!(is_changed(&[0.0], &[1.0]), "each hand-off blocks its thread");
         assert!(!is_changed(&[2.0, 2.4], &[2.3, 2.7]), "a mutex differs by as much from run to run");
         assert!(!is_changed(&[], &[1.0]) && !is_changed(&[1.0], &[]), "nothing to compare with");
     }

@@ -1,6 +1,6 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_record::{Between, Fact, Mechanism, Policy, Relation};
+use switchcost_record::{Between, Class, Fact, Mechanism, Policy, Relation, RuntimeCase, RuntimeFacts, RuntimeRun};
 use switchcost_units::{Bytes, CpuId};
 
 use super::*;
@@ -224,6 +224,34 @@ fn what_else_differs_is_named() {
     assert_eq!(whats, ["microcode", "frequency governor", "mitigation of spectre_v2"]);
     assert_eq!(found[1].base, ["unknown"]);
     assert_eq!(found[1].new, ["powersave", "unknown"], "both values of a side that does not agree");
+}
+
+#[test]
+fn of_runtimes_it_is_the_versions_that_differ() {
+    let (mut base, mut new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(1, 2, 0.0, 1.0, &[FakeCase::pipe()]));
+    for (side, version) in [(&mut base, "1.25.3"), (&mut new, "1.26.8")] {
+        let record = &mut side[0].0;
+        let facts = |name: &str, version: &str| RuntimeFacts {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            program: String::new(),
+            handoffs: Vec::new(),
+        };
+        record.header.runtimes = vec![facts("go", version), facts("lua", ""), facts("tokio", "1.95.0")];
+        let (runtime, handoff) = ("tokio".to_owned(), "channel".to_owned());
+        record.header.plan.cases[0].runtime = Some(RuntimeCase { runtime, handoff, class: Class::HandOff });
+        let said = |version: &str| RuntimeRun { version: version.to_owned(), ..RuntimeRun::default() };
+        record.runtime_runs = vec![said("tokio 1.48.0"), said("tokio 1.48.0, a library 1.0"), said("tokio 1.48.0")];
+    }
+    let differences = |base: &[_], new: &[_]| -> Vec<(String, Vec<String>)> {
+        let found = judged(base, new, Request::default()).environment;
+        found.into_iter().map(|difference| (difference.what, difference.new)).collect()
+    };
+    assert_eq!(differences(&base, &new), [("runtime go".to_owned(), vec!["1.26.8".to_owned()])]);
+    new[0].0.runtime_runs.pop();
+    new[0].0.runtime_runs[0].version = "tokio 1.49.0".to_owned();
+    let tokio = ("runtime tokio".to_owned(), vec!["tokio 1.48.0, a library 1.0; tokio 1.49.0".to_owned()]);
+    assert_eq!(differences(&base, &new)[1], tokio);
 }
 
 #[test]

@@ -7,6 +7,9 @@ use switchcost_observation::{Observation, Tasks};
 /// The kernel keeps so many bytes of a name: a longer one is cut, in the middle of its number or before it.
 const KEPT: usize = 15;
 
+/// So much of what follows a number is left where that has up to four digits.
+const COMMON: usize = 11;
+
 /// Names of tasks as they are reported: of a pool as one, of all others as they are.
 pub(super) struct Names<'a> {
     labels: BTreeMap<(&'a str, bool), String>,
@@ -46,6 +49,9 @@ fn pool(name: &str, is_kernel: bool) -> String {
     if is_cut_before_its_number(name) {
         return format!("{name}*");
     }
+    if let Some(pool) = pool_numbered_inside(name) {
+        return pool;
+    }
     // The virtual CPUs of QEMU are numbered before their end: CPU 3/KVM.
     let (body, end) = match name.strip_suffix("/KVM") {
         Some(body) => (body, "/KVM"),
@@ -53,6 +59,22 @@ fn pool(name: &str, is_kernel: bool) -> String {
     };
     let rest = body.trim_end_matches(|c: char| c.is_ascii_digit());
     if rest.len() == body.len() || rest.is_empty() { name.to_owned() } else { format!("{rest}*{end}") }
+}
+
+/// Erlang's threads have their numbers before their names (`12_scheduler`), Python's inside them (`Thread-12 (work)`): what follows is cut
+/// the earlier, the longer the number is.
+fn pool_numbered_inside(name: &str) -> Option<String> {
+    let (begin, rest) = match name.split_once('-') {
+        Some((begin, rest)) if rest.contains(" (") => (&name[..=begin.len()], rest),
+        _ => ("", name),
+    };
+    let behind = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let is_numbered = behind.len() < rest.len() && behind.starts_with(if begin.is_empty() { "_" } else { " (" });
+    let kept = behind.char_indices().nth(COMMON).map_or(behind, |(end, _)| &behind[..end]);
+    is_numbered.then(|| match name.len() >= KEPT {
+        true => format!("{begin}*{kept}*"),
+        false => format!("{begin}*{behind}"),
+    })
 }
 
 fn is_cut_before_its_number(name: &str) -> bool {
@@ -96,6 +118,11 @@ mod tests {
             ("GC Thread#0", "GC Thread#*"),
             ("CPU 0/KVM", "CPU */KVM"),
             ("worker12", "worker*"),
+            ("1_scheduler", "*_scheduler"),
+            ("1_dirty_cpu_sch", "*_dirty_cpu_*"),
+            ("128_dirty_cpu_s", "*_dirty_cpu_*"),
+            ("Thread-7 (run)", "Thread-* (run)"),
+            ("2_", "*_"),
             ("redis-server", "redis-server"),
             ("io-", "io-"),
             ("123", "123"),

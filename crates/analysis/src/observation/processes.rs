@@ -7,6 +7,7 @@ use switchcost_observation::{Calibration, Observation, Pair, Source, Tasks};
 use super::cost::{self, Range};
 use super::pools::Names;
 use super::reloading::{Reloaded, Reloading};
+use super::runtimes::{self, Kind, RuntimeThreads};
 use super::turns::{self, Limited};
 use super::{CauseCost, Latency, LikelyBy, Prices, cause_costs, known, latency, observed};
 
@@ -164,6 +165,21 @@ pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding
 pub(super) fn by_name(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, names.label(tasks).to_owned());
     together(priced, key, |_, tasks| finding(priced, None, names.label(tasks[0]).to_owned(), tasks))
+}
+
+/// One finding for each kind of threads that a runtime of a language is known to have.
+pub(super) fn by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
+    let known: Vec<(Kind, &Tasks)> =
+        observed(priced.observation).filter_map(|tasks| Some((runtimes::kind(tasks)?, tasks))).collect();
+    let kinds: BTreeSet<Kind> = known.iter().map(|(kind, _)| *kind).collect();
+    let of = |kind: Kind| {
+        let tasks: Vec<&Tasks> = known.iter().filter(|(other, _)| *other == kind).map(|(_, tasks)| *tasks).collect();
+        let Kind { runtime, role } = kind;
+        RuntimeThreads { runtime, role, found: finding(priced, None, format!("{runtime}: {role}"), &tasks) }
+    };
+    let mut found: Vec<RuntimeThreads> = kinds.into_iter().map(of).filter(|of| of.found.switches > 0).collect();
+    found.sort_by_key(|of| std::cmp::Reverse(of.found.switches));
+    found
 }
 
 /// One finding for each control group. Of processes that have ended it is not known.

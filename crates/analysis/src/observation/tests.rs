@@ -59,6 +59,11 @@ pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
     Cause { why, entry, switches, off_ns: Nanos(switches * 700), wait_ns: Nanos(switches * 300) }
 }
 
+/// Of this name, with nothing counted.
+pub(super) fn tasks_named(name: &str) -> Tasks {
+    Tasks { name: name.to_owned(), ..tasks(Vec::new()) }
+}
+
 /// Others ran for 512 to 768 ns each time.
 pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
     let of =
@@ -69,6 +74,7 @@ pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
         process_inside: None,
         control_group: None,
         name: "worker".to_owned(),
+        runtime: None,
         count: 1,
         is_kernel: false,
         voluntary: of(false),

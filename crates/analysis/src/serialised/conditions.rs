@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use switchcost_record::{Between, Case, Mechanism, Policy, Relation};
+use switchcost_record::{Between, Case, Class, Mechanism, Policy, Relation};
 use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
@@ -29,6 +29,8 @@ pub struct Conditions<'a> {
     runtime: Option<&'a str>,
     /// How they hand on the token.
     runtime_handoff: Option<&'a str>,
+    /// Whom the control goes to: `swap`, to one that is named; `hand-off`, to whom a scheduler chooses.
+    runtime_class: Option<Class>,
     /// Where the tasks ran; empty: not pinned.
     cpus: &'a [CpuId],
     /// How these CPUs are related.
@@ -57,6 +59,7 @@ impl<'a> From<&'a Case> for Conditions<'a> {
             policy: case.policy,
             runtime: case.runtime.as_ref().map(|of| of.runtime.as_str()),
             runtime_handoff: case.runtime.as_ref().map(|of| of.handoff.as_str()),
+            runtime_class: case.runtime.as_ref().map(|of| of.class),
             away_bytes: case.away,
         }
     }

@@ -172,6 +172,7 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
 fn how(selection: &Selection) -> Vec<Draft> {
     let of_runtime = |of: &RuntimeSelection| Draft {
         runtime: Some(of.case.clone()),
+        across_cpus: of.across_cpus,
         ..Draft::direct(Mechanism::Runtime, of.between)
     };
     let runtimes = selection.runtimes.iter().map(of_runtime);
@@ -186,8 +187,8 @@ fn how(selection: &Selection) -> Vec<Draft> {
 
 /// Whether this hand-off is measured with arrays, too.
 fn walks(selection: &Selection, how: &Draft) -> bool {
-    let speaks = |of: &RuntimeSelection| of.speaks_for_runtime && Some(&of.case) == how.runtime.as_ref();
-    !selection.is_ladder || how.mechanism == Mechanism::Futex || selection.runtimes.iter().any(speaks)
+    let walks = |of: &RuntimeSelection| of.walks_in_ladder && Some(&of.case) == how.runtime.as_ref();
+    !selection.is_ladder || how.mechanism == Mechanism::Futex || selection.runtimes.iter().any(walks)
 }
 
 /// What the tasks of runtimes stand beside: the kernel's threads and processes, and what a bare switch of registers takes.

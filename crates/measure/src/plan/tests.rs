@@ -385,14 +385,14 @@ fn who_shares_no_cache_has_none_to_compare() {
     assert!(with(&|s| s.placement = PlacementChoice::One(CpuId(1))).contains("found 1 CPUs"));
 }
 
-fn runtime(handoff: &str, speaks_for_runtime: bool) -> RuntimeSelection {
+fn runtime(handoff: &str, is_usual: bool) -> RuntimeSelection {
     let case =
         RuntimeCase { runtime: "go".to_owned(), handoff: handoff.to_owned(), class: switchcost_record::Class::HandOff };
-    RuntimeSelection { case, between: Between::User, speaks_for_runtime }
+    RuntimeSelection { case, between: Between::User, across_cpus: is_usual, walks_in_ladder: is_usual }
 }
 
 #[test]
-fn runtimes_stand_beside_the_kernel_and_only_those_that_speak_for_theirs_walk() {
+fn runtimes_stand_beside_the_kernel_and_walk_by_one_hand_off_each() {
     let runtimes = vec![runtime("channel", true), runtime("cond", false)];
     let wanted = Selection { runtimes, sizes: vec![Bytes(0), Bytes::kib(256)], is_ladder: true, ..selection() };
     let names = |selection: &Selection| -> Vec<String> {
@@ -412,4 +412,16 @@ fn a_runtime_may_use_both_cpus_and_its_switches_are_not_judged() {
     let plan = make(&Selection { runtimes: vec![runtime("channel", true)], placement, ..selection() }).expect("a plan");
     let case = plan.cases.iter().find(|case| case.runtime.is_some()).expect("it was selected");
     assert_eq!((case.placement.cpus.len(), case.switches), (2, None));
+}
+
+#[test]
+fn on_one_cpu_and_on_two_those_that_stay_on_one_are_measured_once() {
+    let placement = PlacementChoice::OneAndPair(CpuId(0), CpuId(1));
+    let runtimes = vec![runtime("channel", true), runtime("await", false)];
+    let plan = make(&Selection { runtimes, placement, ..selection() }).expect("a plan");
+    let on = |name: &str| -> Vec<usize> {
+        plan.cases.iter().filter(|case| case.name() == name).map(|case| case.placement.cpus.len()).collect()
+    };
+    assert_eq!((on("go/channel"), on("futex")), (vec![1, 2], vec![1, 2]));
+    assert_eq!((on("go/await"), on("fiber")), (vec![1], vec![1]));
 }

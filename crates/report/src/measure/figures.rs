@@ -3,6 +3,7 @@
 
 mod accesses;
 mod heat;
+pub(super) mod ladder;
 pub(super) mod latency;
 pub(super) mod mechanisms;
 pub(super) mod pairs;
@@ -13,6 +14,7 @@ mod rings;
 pub(super) mod samples;
 pub(super) mod shared_cache;
 pub(super) mod sizes;
+pub(super) mod warm_up;
 
 use switchcost_analysis::Findings;
 

@@ -6,8 +6,9 @@ mod warm_up;
 
 use switchcost_analysis::{CaseFinding, Findings, Verdict};
 use switchcost_record::{Class, MeasureRecord};
+use switchcost_units::format_cpu_list;
 
-use super::conditions::placement;
+use super::figures;
 use super::row::{has_numbers, starred, tone};
 use super::screen;
 use crate::entry::{Entry, Side};
@@ -56,6 +57,8 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
         let rows = sorted(found.into_iter().filter(|found| self::class(found) == class).collect());
         if !rows.is_empty() {
             page.heading(title, rest);
+            let named: Vec<(&CaseFinding, String)> = rows.iter().map(|found| (*found, name(found))).collect();
+            page.figure(|| figures::ladder::draw(title, &named));
             page.grid(&grid(&rows, findings));
         }
     }
@@ -108,7 +111,11 @@ fn name(found: &CaseFinding) -> String {
     let case = &found.case;
     let kernel = if case.runtime.is_none() { format!(", {}", case.between) } else { String::new() };
     let tasks = if case.tasks == 2 { String::new() } else { format!(", {} tasks", case.tasks) };
-    let place = if case.placement.is_one_cpu() { String::new() } else { format!(", {}", placement(case)) };
+    let place = match &case.placement.cpus[..] {
+        [] => ", not pinned".to_owned(),
+        [_] => String::new(),
+        cpus => format!(", CPUs {}", format_cpu_list(cpus)),
+    };
     format!("{}{kernel}{tasks}{place}", case.name())
 }
 

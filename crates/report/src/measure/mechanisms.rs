@@ -45,7 +45,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
     let (varying, common) = split(&RUN, &cases);
     page.heading("Switches by mechanism", &common.join(", "));
-    page.figure(|| figures::mechanisms::draw(&rows));
+    // Those of runtimes are of two classes, each with a figure of its own.
+    if rows.iter().all(|finding| finding.case.runtime.is_none()) {
+        page.figure(|| figures::mechanisms::draw(&rows));
+    }
     page.method(&["direct-cost", "hand-off", "baselines", "statistics"]);
     page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
     add_star_legend(page, rows.into_iter());

@@ -40,6 +40,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits)
         }
         add_processes(page, "By process", &findings.processes, limits.processes);
     }
+    add_runtimes(page, findings, limits);
     add_causes(page, findings, limits.causes);
     neighbours::add(page, findings, limits.neighbours);
     add_latencies(page, findings);
@@ -56,6 +57,36 @@ pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
 fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
     add_payers(page, heading, found, most, label);
 }
+
+/// Threads whose names say what they are to a runtime, whichever processes they are of.
+fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
+    let labelled = |found: &ProcessFinding| format!("{} x {}", found.name, count(found.tasks));
+    let found: Vec<ProcessFinding> = findings.runtimes.iter().map(|of| of.found.clone()).collect();
+    if limits.is_all() && !found.is_empty() {
+        page.heading("Threads of runtimes", "known by their names, whichever programs they are of");
+        page.grid(&runtimes_grid(&found, labelled));
+    } else if !found.is_empty() {
+        let each = found
+            .iter()
+            .take(MOST_RUNTIMES)
+            .map(|found| format!("{} ({} switches/s)", labelled(found), rounded(found.per_second)));
+        page.item(&format!("threads of runtimes: {}", each.collect::<Vec<_>>().join("; ")));
+    }
+}
+
+fn runtimes_grid(found: &[ProcessFinding], label: fn(&ProcessFinding) -> String) -> Grid {
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("", Side::Left);
+    for column in ["switches/s", "involuntary", "CPU", "cost"] {
+        grid.column(column, Side::Right);
+    }
+    // Of the columns of those who pay as many as leave room for the names.
+    found.iter().for_each(|of| grid.row(process_row(label(of), of).into_iter().take(5).collect()));
+    grid
+}
+
+/// Kinds of threads of runtimes on one screen.
+const MOST_RUNTIMES: usize = 3;
 
 /// Of containers there is no more than their tools show.
 fn add_groups(page: &mut Page, found: &[ProcessFinding], most: usize) {

@@ -88,6 +88,28 @@ fn screen(observation: &Observation) -> String {
 }
 
 #[test]
+fn threads_of_runtimes_are_grouped_by_what_they_are() {
+    let mut seen = small();
+    let first = seen.tasks.remove(0);
+    let named = |name: &str, count: u64| switchcost_observation::Tasks {
+        process: Some(9),
+        name: name.to_owned(),
+        count,
+        voluntary: 10_000,
+        ..first.clone()
+    };
+    seen.tasks = vec![named("1_scheduler", 1), named("2_scheduler", 1), named("tokio-rt-worker", 4), named("redis", 1)];
+    let text = |is_detailed: bool| {
+        let style = Style { is_detailed, ..Style::default() };
+        render(&seen, &analyse(&seen), By::Program, Format::Table, style)
+    };
+    let screen = text(false).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(screen.contains("threads of runtimes: Erlang: schedulers x 2 ("), "{screen}");
+    assert!(screen.contains("*_scheduler x 2") && screen.contains("tokio: workers x 4 ("), "{screen}");
+    assert!(text(true).contains("Threads of runtimes"), "its table is behind --details");
+}
+
+#[test]
 fn the_answer_fits_a_screen_however_much_there_is() {
     let large = large();
     let text = screen(&large);

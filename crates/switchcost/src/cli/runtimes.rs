@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use switchcost_units::{Bytes, Nanos};
 
-use super::{MeasureArguments, OutputArguments, Redaction, Verbosity};
+use super::{MeasureArguments, OutputArguments, PlacementFlag, Redaction, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
   switchcost runtimes                        all that are here, in a minute and a half
   switchcost runtimes go,tokio               two of them
   switchcost runtimes go --size 0            without data
+  switchcost runtimes --placement both       the same across two CPUs beside it
   switchcost runtimes go=/opt/go1.25/bin/go --record new.jsonl && switchcost compare old.jsonl new.jsonl
   switchcost measure --runtime go --tasks 8 --placement pair     more of it
 
@@ -22,7 +23,7 @@ Goroutines, virtual threads, tasks, greenlets, coroutines: docs/method/runtimes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RuntimesArguments {
-    /// Runtimes: go, java, python, node, tokio, cpp, or all; go/channel for one hand-off, go=/opt/go/bin/go for another program, or a
+    /// Runtimes: go, java, python, python3t, node, tokio, cpp, boost, ruby, lua, erlang, ocaml, mono, or all; go/channel for one hand-off, go=/opt/go/bin/go for another program, or a
     /// file runtime.toml of your own
     #[arg(value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) runtime: Vec<String>,
@@ -37,12 +38,17 @@ pub(crate) struct RuntimesArguments {
     )]
     pub(crate) size: Vec<Bytes>,
 
-    /// CPU to run on [default: the quietest, by load and interrupts]
+    /// Where the tasks run: what may be on several CPUs at a time; the others stay on one
+    #[arg(long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,
+          help_heading = "What to measure")]
+    pub(crate) placement: PlacementFlag,
+
+    /// CPU to run on, or two [default: the quietest, by load and interrupts]
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
-    /// Time for the whole run
-    #[arg(long, value_name = "TIME", default_value = "90s", help_heading = "Precision and time")]
+    /// Time for all measuring
+    #[arg(long, value_name = "TIME", default_value = "80s", help_heading = "Precision and time")]
     pub(crate) budget: Nanos,
 
     /// Seed of the interleaving [default: another each time; the record keeps it]
@@ -66,10 +72,12 @@ pub(crate) struct RuntimesArguments {
 impl RuntimesArguments {
     /// The same as a measurement.
     pub(crate) fn as_measure(&self) -> MeasureArguments {
-        let RuntimesArguments { runtime, size, cpu, budget, seed, record, redaction, verbosity, form } = self.clone();
+        let RuntimesArguments { runtime, size, placement, cpu, budget, seed, record, redaction, verbosity, form } =
+            self.clone();
         MeasureArguments {
             runtime,
             size,
+            placement,
             cpu,
             budget: Some(budget),
             seed,

@@ -70,7 +70,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let redaction = arguments.redaction;
     let counts_in_software = arguments.counters;
-    let runtimes = runtimes.prepared()?;
+    let runtimes = runtimes.prepared(interrupt)?;
     let run = RunToRecord { host, controls, plan, runtimes, seed, now, counts_in_software, redaction };
     run.measure(&place, interrupt, || claims.report())?;
     drop((noise, claims));

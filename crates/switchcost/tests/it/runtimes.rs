@@ -95,6 +95,30 @@ fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
     panic!("found {last:?} times what they were made with");
 }
 
+/// What stands on the page in a block of a language.
+fn printed<'a>(page: &'a str, language: &str) -> &'a str {
+    let (_, behind) = page.split_once(&format!("```{language}\n")).unwrap_or_else(|| panic!("no {language}"));
+    behind.split("```").next().unwrap_or_default()
+}
+
+#[test]
+fn the_runtime_that_the_page_adds_is_measured_as_it_is_printed_there() {
+    let place = Place::new();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/method/runtimes.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let (row, program) = (place.folder().join("runtime.toml"), place.folder().join("ring.py"));
+    std::fs::write(&row, printed(&page, "toml")).expect("room");
+    std::fs::write(program, printed(&page, "python")).expect("room");
+    let json = measured(&place, "4s", &["--runtime", text(&row)]);
+    let result = of(&json, "ring");
+    let cost = result["handoff_ns"]["estimate"].as_f64().unwrap_or_else(|| panic!("{result}"));
+    assert!((5.0..5_000.0).contains(&cost), "{cost}");
+    assert_eq!(
+        (result["runtime_handoff"].as_str(), result["runtime_class"].as_str()),
+        (Some("turn"), Some("hand-off"))
+    );
+}
+
 #[test]
 fn a_runtime_that_fails_is_told_by_name_and_the_others_go_on() {
     let place = Place::new();

@@ -32,6 +32,7 @@ fn named(name: &str, made: Made) -> Tasks {
         process_inside: None,
         control_group: None,
         name: name.to_owned(),
+        runtime: None,
         count: 1,
         is_kernel: false,
         voluntary: made.voluntary as u64,

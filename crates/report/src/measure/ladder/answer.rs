@@ -21,7 +21,7 @@ pub(super) fn in_words(record: &MeasureRecord, findings: &Findings) -> String {
     let Some((kernel, threads)) = thread(findings, found, Bytes(0)) else { return text + "." };
     text += &format!(", one between threads of the kernel {} {}", over(kernel), with_interval(&threads));
     text += &format!(": {}.", times(&threads, cost));
-    text + &with_data(findings, found)
+    text + &with_data(findings, found) + &across_cpus(findings, found)
 }
 
 fn what(record: &MeasureRecord, found: &CaseFinding) -> String {
@@ -84,7 +84,7 @@ fn rounded(ratio: f64) -> String {
 fn with_data(findings: &Findings, found: &CaseFinding) -> String {
     let alike = measured(findings).filter(|other| {
         other.case.runtime == found.case.runtime
-            && other.case.tasks == found.case.tasks
+            && (other.case.tasks, &other.case.placement) == (found.case.tasks, &found.case.placement)
             && !other.case.working_set.is_empty()
     });
     let pairs = alike.filter_map(|other| {
@@ -98,6 +98,20 @@ fn with_data(findings: &Findings, found: &CaseFinding) -> String {
         with_interval(&threads),
         times(&threads, &own)
     )
+}
+
+/// The same between two CPUs.
+fn across_cpus(findings: &Findings, found: &CaseFinding) -> String {
+    let is_across = |other: &&CaseFinding| {
+        other.case.runtime == found.case.runtime
+            && (other.case.tasks, other.case.working_set) == (found.case.tasks, found.case.working_set)
+            && other.case.placement.cpus.len() > found.case.placement.cpus.len()
+    };
+    let pair =
+        |other: &CaseFinding| Some((other.handoff_ns.clone().filter(is_cost)?, thread(findings, other, Bytes(0))?.1));
+    let Some((own, threads)) = measured(findings).find(is_across).and_then(pair) else { return String::new() };
+    let times = times(&threads, &own);
+    format!(" Across two CPUs they cost {} and {}: {times}.", with_interval(&own), with_interval(&threads))
 }
 
 fn nothing(findings: &Findings) -> String {

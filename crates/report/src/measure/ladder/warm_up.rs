@@ -4,6 +4,7 @@ use switchcost_record::{MeasureRecord, RuntimeRun, WarmUp};
 
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
+use crate::measure::figures;
 use crate::page::Page;
 use crate::quantity::time;
 
@@ -17,6 +18,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
     for name in ["starts in", "first window, a hand-off", "when warm", "settled after", "collections"] {
         grid.column(name, Side::Right);
     }
+    let mut drawn = Vec::new();
     for (place, case) in record.header.plan.cases.iter().enumerate() {
         let runs: Vec<&RuntimeRun> = record.runtime_runs.iter().filter(|run| run.case as usize == place).collect();
         let Some(first) = runs.first() else { continue };
@@ -24,6 +26,9 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
         let data = if case.working_set.is_empty() { String::new() } else { format!(", {size}") };
         let warm = |of: fn(&[WarmUp]) -> Option<f64>| median(runs.iter().filter_map(|run| of(&run.warm_up)).collect());
         let cell = |ns: Option<f64>| ns.map(time).unwrap_or_default();
+        if case.working_set.is_empty() {
+            drawn.push((case.name(), *first));
+        }
         let collections: Option<u64> = runs.iter().map(|run| run.collections).sum();
         grid.row(vec![
             Entry::from(format!("{}{data}", case.name())),
@@ -37,6 +42,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
     }
     if !grid.is_empty() {
         page.heading("Runtimes", "medians of all runs; a hand-off before it is warm is in no cost");
+        page.figure(|| figures::warm_up::draw(&drawn));
         page.grid(&grid);
     }
 }

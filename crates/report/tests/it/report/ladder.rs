@@ -4,8 +4,9 @@ use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::{
     Between, Case, Class, HandoffFacts, MeasureRecord, Mechanism, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp,
 };
+use switchcost_report::html::{Part, render};
 use switchcost_report::{Format, Style, measure};
-use switchcost_units::{Bytes, Nanos};
+use switchcost_units::{Bytes, CpuId, Nanos};
 
 use super::fixture::{about, bare, case, estimate, findings, measured, not_measured, walked};
 use super::recorded::record;
@@ -80,6 +81,30 @@ fn a_goroutine_is_told_beside_a_thread_and_with_data() {
         ),
         "{text}"
     );
+}
+
+#[test]
+fn across_two_cpus_it_is_told_beside_threads_there() {
+    let (record, mut findings) = ladder();
+    let across = |found: &CaseFinding, ns: f64| {
+        let mut found = CaseFinding { handoff_ns: Some(about(ns)), ..found.clone() };
+        found.case.placement.cpus = vec![CpuId(0), CpuId(1)];
+        found
+    };
+    let rows = [across(&findings.results[1], 9_000.0), across(&findings.results[3], 300.0)];
+    findings.results.extend(rows);
+    let text = measure::render(&record, &findings, Format::Table, Style::default());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said =
+        "3 times as much. Across two CPUs they cost 300 ns (298 to 301) and 9.00 us (8.96 to 9.04): 30 times as much.";
+    assert!(text.contains(said) && text.contains("go/channel, CPUs 0-1 300 ns"), "{text}");
+}
+
+#[test]
+fn on_a_page_each_class_has_its_figure_and_warm_ups_are_curves() {
+    let (record, findings) = ladder();
+    let html = render(&[Part::Measured { name: "run.jsonl", record: &record, findings: &findings, points: &[] }]);
+    assert_eq!(html.figures[..3], ["figure-r1-ladder-hand-off", "figure-r1-ladder-swap", "figure-r1-warm-up"]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Claims {
     pub(crate) fn named(&mut self, placement: &PlacementChoice) {
         let cpus = match placement {
             PlacementChoice::One(cpu) => vec![*cpu],
-            PlacementChoice::Pair(a, b) => vec![*a, *b],
+            PlacementChoice::Pair(a, b) | PlacementChoice::OneAndPair(a, b) => vec![*a, *b],
             PlacementChoice::Matrix(cpus) => cpus.clone(),
             PlacementChoice::Unpinned => Vec::new(),
         };

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use switchcost_measure::{Launch, RuntimeSelection};
-use switchcost_record::{Mechanism, RuntimeCase, RuntimeFacts, printable};
+use switchcost_record::{Between, Mechanism, RuntimeCase, RuntimeFacts, printable};
 use switchcost_runtimes::{Handoff, Missing, Row, prepare, shipped};
 use switchcost_units::{Bytes, Nanos};
 
 use crate::cli::MeasureArguments;
 use crate::exit::Failure;
 use crate::home;
+use crate::signals::Interrupt;
 
 /// Every runtime there is.
 const ALL: &str = "all";
@@ -53,7 +54,7 @@ impl Chosen {
     }
 
     /// Finds and compiles each.
-    pub(super) fn prepared(&self) -> Result<Runtimes, Failure> {
+    pub(super) fn prepared(&self, interrupt: &Interrupt) -> Result<Runtimes, Failure> {
         let mut runtimes = Runtimes::default();
         if self.0.is_empty() {
             return Ok(runtimes);
@@ -61,7 +62,7 @@ impl Chosen {
         let cache =
             home::cache().map_err(|why| Failure::Selection(format!("{why}, need a folder for what is compiled")))?;
         for row in &self.0 {
-            let launch = runtimes.add(row, &cache.join("runtimes"));
+            let launch = runtimes.add(row, &cache.join("runtimes"), interrupt);
             runtimes.launches.insert(row.name.clone(), launch.map_err(|missing| missing.to_string()));
         }
         Ok(runtimes)
@@ -69,8 +70,8 @@ impl Chosen {
 }
 
 impl Runtimes {
-    fn add(&mut self, row: &Row, cache: &Path) -> Result<Launch, Missing> {
-        let prepared = prepare(row, cache);
+    fn add(&mut self, row: &Row, cache: &Path, interrupt: &Interrupt) -> Result<Launch, Missing> {
+        let prepared = prepare(row, cache, &|| interrupt.is_raised());
         let (version, program) = prepared.as_ref().map_or_else(
             |_| (String::new(), String::new()),
             |prepared| (printable(&prepared.version), printable(&prepared.program)),
@@ -139,6 +140,7 @@ fn selection(row: &Row, handoff: &Handoff) -> RuntimeSelection {
     RuntimeSelection {
         case: RuntimeCase { runtime, handoff: handoff_name, class: handoff.class },
         between: handoff.between,
-        speaks_for_runtime: handoff.first,
+        across_cpus: handoff.across_cpus || handoff.between == Between::Thread,
+        walks_in_ladder: handoff.walks,
     }
 }

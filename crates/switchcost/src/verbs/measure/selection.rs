@@ -24,19 +24,23 @@ pub(super) fn placement(
         let count = host.cpus_allowed.len();
         Failure::Selection(format!("found {count} CPUs allowed, need two for --placement {}", arguments.placement))
     };
+    let mut two = || pair(host, claims).ok_or_else(needs_two);
     match (arguments.placement, named.as_deref()) {
         (PlacementFlag::One, Some([cpu])) => Ok(PlacementChoice::One(*cpu)),
         (PlacementFlag::One | PlacementFlag::Pair, Some([a, b])) if a != b => Ok(PlacementChoice::Pair(*a, *b)),
-        (PlacementFlag::One, None) if arguments.concurrent => pair(host, claims).ok_or_else(needs_two),
-        (PlacementFlag::Matrix, _) if arguments.concurrent => {
-            Err(Failure::Selection("found --placement matrix with --concurrent, need --placement pair".to_owned()))
-        }
+        (PlacementFlag::Both, Some([a, b])) if a != b => Ok(PlacementChoice::OneAndPair(*a, *b)),
+        (PlacementFlag::One, None) if arguments.concurrent => two().map(|(a, b)| PlacementChoice::Pair(a, b)),
+        (PlacementFlag::Matrix | PlacementFlag::Both, _) if arguments.concurrent => Err(Failure::Selection(format!(
+            "found --placement {} with --concurrent, need --placement pair",
+            arguments.placement
+        ))),
         (PlacementFlag::Matrix, Some(cpus)) if cpus.len() >= 2 => Ok(PlacementChoice::Matrix(cpus.to_vec())),
         (_, Some(cpus)) => Err(wrong_number(arguments.placement, cpus)),
         (PlacementFlag::Matrix, None) if host.cpus_allowed.len() >= 2 => {
             Ok(PlacementChoice::Matrix(host.cpus_allowed.clone()))
         }
-        (PlacementFlag::Pair, None) => pair(host, claims).ok_or_else(needs_two),
+        (PlacementFlag::Pair, None) => two().map(|(a, b)| PlacementChoice::Pair(a, b)),
+        (PlacementFlag::Both, None) => two().map(|(a, b)| PlacementChoice::OneAndPair(a, b)),
         (PlacementFlag::Matrix, None) => Err(needs_two()),
         (PlacementFlag::One, None) => claims
             .first_free(&cpus_by_quiet(host))
@@ -46,12 +50,12 @@ pub(super) fn placement(
 }
 
 /// The quietest CPU and its neighbour in the list: the first core that shares a cache with it, or else the first other CPU.
-fn pair(host: &HostManifest, claims: &mut Claims) -> Option<PlacementChoice> {
+fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
     let first = claims.first_free(&cpus_by_quiet(host))?;
     let others = || host.cpus_allowed.iter().copied().filter(|cpu| *cpu != first);
     let shares = |cpu: &CpuId| relation(&Root::system(), first, *cpu) == Relation::SharedCache;
     let second = others().find(shares).or_else(|| others().next())?;
-    Some(PlacementChoice::Pair(first, second))
+    Some((first, second))
 }
 
 fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
@@ -60,7 +64,7 @@ fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
         cpus.len(),
         match placement {
             PlacementFlag::One => "one, or two different ones",
-            PlacementFlag::Pair => "two different ones",
+            PlacementFlag::Pair | PlacementFlag::Both => "two different ones",
             PlacementFlag::Matrix => "two or more",
         }
     ))
@@ -69,7 +73,7 @@ fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
 pub(super) fn wishes(arguments: &MeasureArguments, placement: &PlacementChoice) -> Wishes {
     let cpus = match placement {
         PlacementChoice::One(cpu) => Some(vec![*cpu]),
-        PlacementChoice::Pair(a, b) => Some(vec![*a, *b]),
+        PlacementChoice::Pair(a, b) | PlacementChoice::OneAndPair(a, b) => Some(vec![*a, *b]),
         PlacementChoice::Matrix(cpus) => Some(cpus.clone()),
         PlacementChoice::Unpinned => None,
     };

@@ -1,0 +1,80 @@
+//! Threads that runtimes of languages have, known by their names.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_observation::Tasks;
+
+use super::ProcessFinding;
+
+/// Threads of a runtime, of all observed processes together.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct RuntimeThreads {
+    /// Whose, such as `tokio`.
+    pub runtime: &'static str,
+    /// What they are in it, such as `workers`.
+    pub role: &'static str,
+    /// Their switches, and what these cost.
+    #[serde(flatten)]
+    pub found: ProcessFinding,
+}
+
+/// What threads are that have such names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Kind {
+    pub(super) runtime: &'static str,
+    pub(super) role: &'static str,
+}
+
+/// How names begin, `#` being the digits that some begin with; the kernel keeps 15 bytes of each.
+const KNOWN: [(&str, &str, &[&str]); 13] = [
+    ("Java", "carriers of virtual threads, fork-join pools", &["ForkJoinPool-"]),
+    ("Java", "common fork-join pool", &["ForkJoinPool.co"]),
+    ("Java", "garbage collectors", &["GC Thread#", "G1 ", "ZWorker", "ZDriver", "Shenandoah GC"]),
+    ("Java", "compilers", &["C1 CompilerThre", "C2 CompilerThre"]),
+    ("tokio", "workers", &["tokio-runtime-w", "tokio-rt-worker"]),
+    ("Node", "libuv's pool", &["libuv-worker"]),
+    ("Node", "V8's workers", &["V8Worker", "DelayedTaskSche"]),
+    ("Erlang", "schedulers", &["#_scheduler", "erts_sched_"]),
+    ("Erlang", "dirty schedulers of computing", &["#_dirty_cpu_", "erts_dcpus_"]),
+    ("Erlang", "dirty schedulers of input and output", &["#_dirty_io_", "erts_dios_"]),
+    (".NET", "thread pool", &[".NET TP Worker", ".NET ThreadPool", "Thread Pool Wor"]),
+    (".NET", "compilers", &[".NET Tiered Com"]),
+    ("Haskell", "workers", &["ghc_worker"]),
+];
+
+pub(super) fn kind(tasks: &Tasks) -> Option<Kind> {
+    if tasks.is_kernel {
+        return None;
+    }
+    if tasks.runtime.as_deref() == Some("Go") {
+        return Some(Kind { runtime: "Go", role: "threads (Ms)" });
+    }
+    let behind = tasks.name.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let name = if behind.len() < tasks.name.len() { format!("#{behind}") } else { tasks.name.clone() };
+    let is_it = |(_, _, begins): &&(_, _, &[&str])| begins.iter().any(|begin| name.starts_with(begin));
+    KNOWN.iter().find(is_it).map(|(runtime, role, _)| Kind { runtime, role })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::tests::tasks_named;
+
+    #[test]
+    fn threads_are_known_by_how_their_names_begin() {
+        for (name, runtime, role) in [
+            ("ForkJoinPool-1-", "Java", "carriers of virtual threads, fork-join pools"),
+            ("tokio-runtime-w", "tokio", "workers"),
+            ("12_scheduler", "Erlang", "schedulers"),
+            ("10_dirty_io_sch", "Erlang", "dirty schedulers of input and output"),
+            ("libuv-worker", "Node", "libuv's pool"),
+        ] {
+            assert_eq!(kind(&tasks_named(name)), Some(Kind { runtime, role }), "{name}");
+        }
+        let go = Tasks { runtime: Some("Go".to_owned()), ..tasks_named("etcd") };
+        assert_eq!(kind(&go).map(|kind| kind.runtime), Some("Go"));
+        for name in ["redis-server", "scheduler", "7", "", "tokio"] {
+            assert_eq!(kind(&tasks_named(name)), None, "{name}");
+        }
+    }
+}

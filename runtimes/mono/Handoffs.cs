@@ -1,0 +1,100 @@
+// What a hand-off between tasks of .NET costs, by Mono: a ring of them hands a token on, or each in turn hands it to itself.
+using System;
+using System.Diagnostics;
+using System.Linq;
+using System.Reflection;
+using System.Text.RegularExpressions;
+using System.Threading;
+using System.Threading.Tasks;
+
+static class Handoffs {
+    struct Window { public bool IsSwitch, Walks; public long WarmUp, Rounds; }
+    struct Times { public long All, Walked; }
+
+    static int tasks, stride;
+    static bool yields;
+    static double[][] arrays;
+    static SemaphoreSlim[] ring;
+
+    static long Now() => Stopwatch.GetTimestamp() * (1000000000L / Stopwatch.Frequency);
+
+    // Every element once: from each of the first ones up to the stride, in steps of the stride.
+    static long Walk(double[] array) {
+        long start = Now();
+        for (int first = 0; first < stride; first++)
+            for (int i = first; i < array.Length; i += stride) array[i] += 1;
+        return Now() - start;
+    }
+
+    // The rounds of a task that has the token; those behind the warm-up are timed, and of them the walks.
+    static async Task<Times> Rounds(Window window, int task, SemaphoreSlim next) {
+        long start = 0, walked = 0;
+        for (long round = -window.WarmUp; round < window.Rounds; round++) {
+            if (round == 0) { start = Now(); walked = 0; }
+            if (window.Walks) walked += Walk(arrays[task]);
+            if (!yields) {
+                next.Release();
+                await ring[task].WaitAsync();
+            } else if (window.IsSwitch) {
+                await Task.Yield(); // one to nobody goes through the scheduler, too
+            }
+        }
+        return new Times { All = Now() - start, Walked = walked };
+    }
+
+    static async Task<Times> Other(Window window, int task) {
+        if (!yields) await ring[task].WaitAsync();
+        return await Rounds(window, task, ring[(task + 1) % tasks]);
+    }
+
+    static async Task<Times> Together(Window window) {
+        var others = Enumerable.Range(1, tasks - 1).Select(task => Task.Run(() => Other(window, task))).ToArray();
+        var times = await Task.Run(() => Rounds(window, 0, ring[1 % tasks]));
+        foreach (var own in ring.Skip(1)) if (!yields) own.Release(); // what it waits for behind its last round
+        foreach (var other in others) times.Walked += (await other).Walked;
+        return times;
+    }
+
+    static async Task<Times> Alone(Window window) {
+        var sum = new Times();
+        for (int task = 0; task < tasks; task++) {
+            int own = task;
+            var times = await Task.Run(() => Rounds(window, own, ring[own]));
+            sum = new Times { All = sum.All + times.All, Walked = sum.Walked + times.Walked };
+        }
+        return sum;
+    }
+
+    static long Number(string line, string name) {
+        var found = Regex.Match(line, "\"" + name + "\":(\\d+)");
+        return found.Success ? long.Parse(found.Groups[1].Value) : 0;
+    }
+
+    static string Version() {
+        var name = Type.GetType("Mono.Runtime").GetMethod("GetDisplayName", BindingFlags.NonPublic | BindingFlags.Static);
+        return ((string)name.Invoke(null, null)).Split(' ')[0];
+    }
+
+    static void Main() {
+        string plan = Console.ReadLine();
+        tasks = (int)Number(plan, "tasks");
+        stride = (int)Math.Max(Number(plan, "stride_bytes") / 8, 1);
+        yields = plan.Contains("\"yield\"");
+        arrays = Enumerable.Range(0, tasks).Select(_ => new double[Number(plan, "size_bytes") / 8]).ToArray();
+        ring = Enumerable.Range(0, tasks).Select(_ => new SemaphoreSlim(0)).ToArray();
+        int cpus = (int)Math.Max(Number(plan, "cpus"), 1);
+        ThreadPool.SetMinThreads(cpus, cpus);
+        ThreadPool.SetMaxThreads(cpus, cpus);
+        Console.WriteLine("{\"ready\":\"Mono " + Version() + "\"}");
+        for (string line; (line = Console.ReadLine()) != null; ) {
+            var window = new Window {
+                IsSwitch = line.Contains("\"switch\""), Walks = line.Contains("\"walk\":true"),
+                WarmUp = Number(line, "warm_up"), Rounds = Number(line, "rounds")
+            };
+            int before = GC.CollectionCount(0);
+            var times = (window.IsSwitch ? Together(window) : Alone(window)).Result;
+            Console.WriteLine("{\"ns\":" + times.All + ",\"walk_ns\":" + times.Walked + ",\"handoffs\":" + window.Rounds * tasks
+                + ",\"collections\":" + (GC.CollectionCount(0) - before) + "}");
+        }
+    }
+}
