@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::Findings;
-use switchcost_record::{ClockFacts, Control, HostManifest, MeasureRecord, SelfTest};
+use switchcost_record::{ClockFacts, Control, HostManifest, MeasureRecord, RuntimeFacts, SelfTest};
 
 use crate::for_programs::Form;
 
@@ -18,6 +18,9 @@ pub(crate) struct Report<'a> {
     host: &'a HostManifest,
     /// The clock.
     clock: &'a ClockFacts,
+    /// Of runtimes of languages the versions, and what their hand-offs are; not there where none was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtimes: Option<&'a [RuntimeFacts]>,
     /// What was controlled, and whether that was possible.
     controls: &'a [Control],
     /// Known-answer tests of the instruments.
@@ -39,6 +42,7 @@ pub(super) fn report<'a>(record: &'a MeasureRecord, findings: &'a Findings) -> R
         seed: header.seed,
         host: &header.host,
         clock: &header.clock,
+        runtimes: (!header.runtimes.is_empty()).then_some(&header.runtimes),
         controls: &header.controls,
         self_tests: &record.self_tests,
         findings,

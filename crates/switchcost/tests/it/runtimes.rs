@@ -53,6 +53,12 @@ fn hand_offs_of_six_runtimes_are_measured() {
             continue;
         };
         assert!((least_ns..most_ns).contains(&cost), "{name}: {cost}");
+        let versions = json["runtimes"].as_array().expect("runtimes").iter();
+        let facts = versions.filter(|facts| facts["name"].as_str() == Some(name)).collect::<Vec<_>>();
+        assert!(
+            facts.len() == 1 && facts[0]["version"].as_str().is_some_and(|said| !said.is_empty()),
+            "{name}: {facts:?}"
+        );
         let kernel = result["switches_per_handoff"].as_f64().expect("the kernel counts");
         assert!(if name == "cpp" { kernel > 0.8 } else { kernel < 0.3 }, "{name}: {kernel} switches of the kernel");
     }
