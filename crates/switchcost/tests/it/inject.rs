@@ -84,6 +84,7 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
             return println!("skipped: {}", said.trim());
         }
     }
+    assert!(record.exists(), "{said}");
     let json = place.run(&["report", "--format", "json", text(&record)]).json();
     let plan = &json["plan"];
     assert!(plan["is_frozen"] == true && plan["is_apart"] == true && plan["period_ns"] == 1_000_000, "{plan} {said}");

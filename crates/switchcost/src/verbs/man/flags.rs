@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_closed_list_is_reported_whole() {
         assert_eq!(reported("measure", "pages")["names"], serde_json::json!(["base", "huge"]));
-        assert_eq!(reported("measure", "placement")["names"], serde_json::json!(["one", "pair", "matrix"]));
+        assert_eq!(reported("measure", "placement")["names"], serde_json::json!(["one", "pair", "both", "matrix"]));
         assert_eq!(reported("measure", "mechanism")["names"].as_array().map(Vec::len), Some(Mechanism::iter().count()));
         assert_eq!(reported("observe", "by")["default"], "program");
     }
