@@ -74,7 +74,7 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
     let folder = place.path("work");
     std::fs::create_dir(&folder).expect("room");
     let busy = format!("{BUSY}; mkdir made");
-    let mut command = place.command(&["inject", "--footprint", "0", "--only-cpu", "--budget", "3s", "--apart"]);
+    let mut command = place.command(&["inject", "--footprint", "0", "--only-cpu", "--budget", "5s", "--apart"]);
     command.args(["--period", "1ms,250us", "--record", text(&record), "--", "setsid", "-w", "sh", "-c", &busy]);
     let said = command.current_dir(&folder).output().expect("it starts").stderr;
     let said = String::from_utf8_lossy(&said).into_owned();
