@@ -173,7 +173,8 @@ lint_programs=("${lint[@]}" RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/lint-programs.
 preparing=$!
 
 note_programs "${lint[@]}" cargo test --lib --bins "${units[@]}"
-"${lint_programs[@]}" cargo build --bins --examples "${whole[@]}" || exit 1
+# All in one go: what waits for nothing else is compiled beside what the others wait for.
+"${lint_programs[@]}" cargo build --bins --examples --test '*' "${whole[@]}" || exit 1
 # What measures, whose machine code one test looks at.
 SWITCHCOST_SERVER=$(realpath "$target/release/examples/serve")
 export SWITCHCOST_SERVER

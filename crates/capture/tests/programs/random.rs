@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::long::{Ran, cachegrinds, checked, program_of, ran};
 use super::support::options;
 
-const PROGRAMS: u64 = 24;
+const PROGRAMS: u64 = 12;
 /// Twice what must run before anything is translated again, at least.
 const ROUNDS: u32 = 8_000_000;
 
