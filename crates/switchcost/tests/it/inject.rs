@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rand::{Rng, SeedableRng};
@@ -11,6 +12,12 @@ use crate::common::{Place, Ran, text};
 
 /// Some 30 ms of a shell that computes.
 const BUSY: &str = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+
+/// One at a time: what runs under real-time policies on one CPU takes it from another of the kind.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn inject(place: &Place, arguments: &[&str]) -> Ran {
     place.run(&[&["inject", "--footprint", "0", "--only-cpu"][..], arguments].concat())
@@ -28,6 +35,7 @@ fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
 
 #[test]
 fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
+    let _alone = alone();
     let place = Place::new();
     let record = place.path("run-injection.jsonl");
     let arguments = ["--budget", "5s", "--record", text(&record), "--check-output", "--", "sh", "-c", BUSY];
@@ -50,6 +58,7 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
 
 #[test]
 fn what_cannot_be_measured_is_refused_and_said_why() {
+    let _alone = alone();
     let place = Place::new();
     let refused = |command: &[&str], why: &str| {
         let Some(ran) = injected(&place, &[&["--budget", "3s", "--check-output", "--"][..], command].concat()) else {
@@ -69,15 +78,18 @@ fn what_cannot_be_measured_is_refused_and_said_why() {
 /// Both copies make the same folder, which one working directory has room for once alone.
 #[test]
 fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_each_period() {
+    let _alone = alone();
     let place = Place::new();
     let record = place.path("run-injection.jsonl");
     let folder = place.path("work");
     std::fs::create_dir(&folder).expect("room");
     let busy = format!("{BUSY}; mkdir made");
-    let mut command = place.command(&["inject", "--footprint", "0", "--only-cpu", "--budget", "5s", "--apart"]);
+    let mut command = place.command(&["inject", "--footprint", "0", "--only-cpu", "--budget", "4s", "--apart"]);
     command.args(["--period", "1ms,250us", "--record", text(&record), "--", "setsid", "-w", "sh", "-c", &busy]);
-    let said = command.current_dir(&folder).output().expect("it starts").stderr;
-    let said = String::from_utf8_lossy(&said).into_owned();
+    command.current_dir(&folder);
+    let mut said = || String::from_utf8_lossy(&command.output().expect("it starts").stderr).into_owned();
+    let is_fit = |said: &String| !said.contains("fewer than 6 runs");
+    let said = (0..3).map(|_| said()).find(is_fit).expect("time for six runs in one of three");
     for what in ["sched_setscheduler", "PID namespace", "process group of their own", "no working directory of its own"]
     {
         if said.contains(what) {
@@ -115,6 +127,7 @@ fn is_gone_soon(words: &[&str]) -> bool {
 /// Of the program, of both copies, stopped or not, of what they have started, and of the real-time task.
 #[test]
 fn a_kill_at_any_moment_leaves_no_one() {
+    let _alone = alone();
     let place = Place::new();
     // In the arguments of the copies and of their children, and of no others.
     let word = format!("twin-of-test-{}", std::process::id());
@@ -198,6 +211,7 @@ fn served(place: &Place, arguments: &[&str]) -> Option<Ran> {
 
 #[test]
 fn a_service_is_preempted_where_it_is_and_left_as_it_was() {
+    let _alone = alone();
     let (place, server) = (Place::new(), Server::start());
     let before = server.condition();
     let record = place.path("run-injection.jsonl");
@@ -239,6 +253,7 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
 /// However long it is let run, it goes on as before, and no task of real-time priority is left.
 #[test]
 fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
+    let _alone = alone();
     let (place, server) = (Place::new(), Server::start());
     let (before, number) = (server.condition(), server.number());
     let words = ["-p", &number, "--work", "syscall:write", "--footprint", "64KiB"];
