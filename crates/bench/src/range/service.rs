@@ -49,7 +49,9 @@ impl Service {
         let programs = packages.join("usr/bin");
         let mut server = on(CPU, packages, folder, &programs.join("redis-server"));
         server.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&socket);
-        let service = Service { name: "redis", call: "write", server: start(server)?, load: None, work: Work::Written };
+        // Replies to 300 requests are in several buffers.
+        let service =
+            Service { name: "redis", call: "writev", server: start(server)?, load: None, work: Work::Written };
         until(|| UnixStream::connect(&socket).is_ok())?;
         let benchmark = |words: &[&str]| {
             let mut load = on(OTHER, packages, folder, &programs.join("redis-benchmark"));
