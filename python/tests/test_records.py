@@ -48,6 +48,13 @@ def test_frames_keep_what_is_not_known(measurement: switchcost.Measurement) -> N
     assert measurement.to_polars().filter(polars.col("total_ns").is_null()).height == 2
 
 
+def test_a_simulation_without_a_record_is_a_report(simulation: switchcost.Simulation) -> None:
+    trace = simulation.json["trace"]["source"]
+    at_once = switchcost.simulate(trace, design="mogul-2a", at_once=1000)
+    assert (at_once.schema, at_once.records) == ("switchcost.simulate-at-once/1", ())
+    assert at_once.to_arrow().column("misses_at_once").to_pylist() == [at_once.json["designs"][0]["at_once"]["shared"]]
+
+
 def test_a_simulation_has_its_designs_and_its_rows(simulation: switchcost.Simulation) -> None:
     again = switchcost.read(simulation.path)
     assert isinstance(again, switchcost.Simulation)

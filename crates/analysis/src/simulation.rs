@@ -24,6 +24,7 @@ mod overhead;
 mod places;
 mod programs;
 mod rows;
+mod sample;
 mod shares;
 mod sums;
 mod tables;
@@ -43,4 +44,5 @@ pub use findings::{
 pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};
 pub use places::{EvictorFinding, PlaceFinding};
+pub use sample::{Choice, SampleFinding, SampleQuantity, TooShort, choose_parts, over_parts};
 pub use trials::{TrialFinding, over_trials};

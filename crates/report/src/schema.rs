@@ -9,7 +9,7 @@ use switchcost_observation::Observation;
 use switchcost_record::Fitness;
 
 use crate::for_programs::{Document, Form};
-use crate::simulate::{at_once, orders, trials};
+use crate::simulate::{Sample, at_once, orders, trials};
 use crate::{inject, measure, observe, reproduce, simulate, trace};
 
 /// The schemas of all reports, each with its name and version as the reports have it.
@@ -29,6 +29,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         of_document::<trials::Trials<'_>>(),
         of_document::<orders::Orders<'_>>(),
         of_document::<at_once::Report<'_>>(),
+        of_document::<&Sample>(),
         of_document::<reproduce::json::Report<'_>>(),
         of_document::<reproduce::claims::Claims>(),
     ]

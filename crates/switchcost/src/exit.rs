@@ -218,7 +218,7 @@ pub(crate) enum Failure {
     )]
     LivePart,
     #[error(
-        "failed to simulate: found --warm-up without a part, need --only-intervals with it; leave it away for all of the trace"
+        "failed to simulate: found --warm-up without a part, need --only-intervals or --sample with it; leave it away for all of the trace"
     )]
     WarmUpOfNothing,
     #[error(
@@ -227,6 +227,15 @@ pub(crate) enum Failure {
         end = .to.map(|to| to.to_string()).unwrap_or_default()
     )]
     NoPart { path: PathBuf, from: u64, to: Option<u64>, instructions: u64 },
+    #[error(
+        "failed to take a sample of {path}: found {found} instructions, need {needed} for enough parts that are long enough; simulate all of \
+             it, or choose a larger share"
+    )]
+    SmallSample { path: PathBuf, found: u64, needed: u64 },
+    #[error(
+        "failed to simulate: found --record with --sample, which keeps no record; use --out FILE --format json for its numbers"
+    )]
+    RecordOfSample,
     #[error("failed to share the last level of {0}: {1}; choose a design such as mogul-2a, or plain-lru")]
     LastLevel(String, switchcost_cachesim::NoLastLevel),
     #[error("failed to simulate: found {0} with live, need one number of instructions; write a trace to try several")]
@@ -349,6 +358,8 @@ impl Failure {
                 | Failure::LivePart
                 | Failure::WarmUpOfNothing
                 | Failure::NoPart { .. }
+                | Failure::SmallSample { .. }
+                | Failure::RecordOfSample
                 | Failure::LastLevel(..)
                 | Failure::LiveQuantum(_)
                 | Failure::QuantumTime(..)

@@ -31,6 +31,8 @@ pub struct Parts<'f> {
     /// In ascending order, and apart from each other.
     parts: Vec<Range<u64>>,
     warm_up: u64,
+    /// Where the whole trace is cut besides; empty where only the parts are wanted.
+    cuts: Vec<u64>,
     /// What is left of the chunk that is read, and its first instruction.
     rest: Option<(Chunk, u64)>,
     next: usize,
@@ -51,12 +53,24 @@ impl<'f> Parts<'f> {
             chunk: Chunk::default(),
             parts,
             warm_up,
+            cuts: Vec::new(),
             rest: None,
             next: 0,
             has_switch: false,
             last_switch: None,
             start: 0,
         }
+    }
+
+    /// Gives pieces of the whole trace, cut at these instructions, too, which ascend: of each of them last uses are known by
+    /// themselves.
+    pub fn cut_at(self, cuts: Vec<u64>) -> Parts<'f> {
+        Parts { cuts, ..self }
+    }
+
+    /// The first instruction of the piece that was given last.
+    pub fn start(&self) -> u64 {
+        self.start
     }
 
     /// The trace.
@@ -120,7 +134,10 @@ impl<'f> Parts<'f> {
 
     /// The first instruction that is not wanted.
     fn end(&self) -> u64 {
-        self.parts.last().map_or(0, |part| part.end)
+        match self.cuts[..] {
+            [] => self.parts.last().map_or(0, |part| part.end),
+            _ => self.file.index().instructions,
+        }
     }
 
     fn read(&mut self) -> Result<(), ReadTraceError> {
@@ -150,13 +167,15 @@ impl<'f> Parts<'f> {
         let number = self.parts.partition_point(|part| part.end <= at);
         let part = self.parts.get(number).cloned().unwrap_or(u64::MAX..u64::MAX);
         let warm_up = part.start.saturating_sub(self.warm_up);
-        if part.start <= at {
+        let (purpose, until) = if part.start <= at {
             (Purpose::Count { part: number }, part.end)
         } else if warm_up <= at {
             (Purpose::WarmUp, part.start)
         } else {
             (Purpose::LastUses, warm_up)
-        }
+        };
+        let cut = self.cuts.get(self.cuts.partition_point(|cut| *cut <= at)).copied();
+        (purpose, cut.unwrap_or(u64::MAX).min(until))
     }
 }
 

@@ -32,8 +32,12 @@ def observe(command: Sequence[str], options: list[str], progress: bool) -> Obser
 def simulate(traces: Path | Sequence[Path], command: Sequence[str], options: list[str], progress: bool) -> Simulation:
     """Runs `simulate` on traces, or live on a command."""
     files = [text(trace) for trace in listed(traces)]
-    ran = _reported(_ended(["simulate", *options, _JSON, *files, *_behind(command)], progress, passes_on=bool(command)))
-    return Simulation(_record(ran), ran.json(*Simulation.schemas), ran.records, exit_code=ran.code)
+    words = ["simulate", *options, *files, *_behind(command)]
+    ran = _reported(_ended([*words[:1], _JSON, *words[1:]], progress, passes_on=bool(command)))
+    report = ran.json(*Simulation.schemas)
+    if report["schema"] in Simulation.without_record:
+        return Simulation(files[0], report, words=words, exit_code=ran.code)
+    return Simulation(_record(ran), report, ran.records, exit_code=ran.code)
 
 
 def compare(base: Path, new: Path, options: list[str], progress: bool) -> Comparison:

@@ -281,6 +281,8 @@ _SIMULATE: dict[str, Form] = {
     "quantum": "commas",
     "at_once": "value",
     "only_intervals": "value",
+    "sample": "value",
+    "seed": "value",
     "warm_up": "value",
     "design": "commas",
     "vary": "repeated",
@@ -309,6 +311,8 @@ def simulate(
     quantum: str | Sequence[str] = (),
     at_once: int | None = None,
     only_intervals: str | None = None,
+    sample: str | None = None,
+    seed: int | None = None,
     warm_up: int | None = None,
     design: str | Sequence[str] = (),
     vary: str | Sequence[str] = (),
@@ -342,8 +346,11 @@ def simulate(
             time, and report the misses of the last level that they share at once, beside those in turns of --quantum.
         only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may
             be omitted. What comes before is not simulated, except for a warm-up.
-        warm_up: Instructions that are simulated before the part, and not counted; of those before them only the last use of
-            each line is [default: 1000000].
+        sample: Of a trace: simulate this share of it (5%), in parts chosen at random, and report what all of it has, with
+            intervals.
+        seed: Of --sample: another number chooses other parts [default: 0].
+        warm_up: Instructions that are simulated before each part, and not counted; of those before them only the last use
+            of each line is [default: 1000000; with --sample as many as a part has].
         design: Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own
             caches [default: the four of Mogul and Borg 1990].
         vary: Make variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4; several times for all combinations.

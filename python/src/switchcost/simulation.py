@@ -83,9 +83,11 @@ class Design:
 
 
 class Simulation(Report):
-    """A record of `simulate`, or several: `records` has the path of each. `json` has what is not an attribute."""
+    """A record of `simulate`, or several: `records` has their paths, none with at_once or sample. `json` has the rest."""
 
-    schemas: ClassVar = (_ONE, "switchcost.simulate-trials/1", "switchcost.simulate-orders/1", "switchcost.simulate-at-once/1")
+    #: Reports that are all there is.
+    without_record: ClassVar = ("switchcost.simulate-at-once/1", "switchcost.simulate-sample/1")
+    schemas: ClassVar = (_ONE, "switchcost.simulate-trials/1", "switchcost.simulate-orders/1", *without_record)
 
     def __init__(
         self,
@@ -93,10 +95,13 @@ class Simulation(Report):
         report: dict[str, Any] | None = None,
         records: Sequence[str | os.PathLike[str]] = (),
         *,
+        words: Sequence[str] = (),
         exit_code: int = 0,
     ) -> None:
         super().__init__(path, report, exit_code=exit_code)
-        self.records = tuple(os.fspath(record) for record in records) or (os.fspath(path),)
+        #: The program's words that make the report again, where there is no record (at_once, sample).
+        self._words = list(words)
+        self.records = () if words else tuple(os.fspath(record) for record in records) or (os.fspath(path),)
 
     @property
     def designs(self) -> tuple[Design, ...]:
@@ -111,6 +116,8 @@ class Simulation(Report):
         Files are read as Parquet, and not checked as `json` and the program check them. All columns of ten million rows are over a
         gigabyte: `columns` names those that are needed.
         """
+        if not self.records:
+            return super().to_arrow()
         tables = [_mapped(path, columns) for path in self.records]
         arrow = _tables.package("pyarrow")
         together: pa.Table = arrow.concat_tables(tables)
@@ -123,7 +130,7 @@ class Simulation(Report):
         return super().to_arrow()
 
     def _again(self) -> list[str]:
-        return ["report", *self.records]
+        return self._words or ["report", *self.records]
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         if self.schema != _ONE:

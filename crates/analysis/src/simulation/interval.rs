@@ -34,7 +34,8 @@ pub fn of_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     around(mean, sd / (values.len() as f64).sqrt(), values.len(), confidence)
 }
 
-fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
+/// Student's interval from a standard error that has one degree of freedom less than `n`.
+pub(crate) fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
     let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
     let half = student.inverse_cdf(f64::midpoint(1.0, confidence)) * error;
     half.is_finite().then_some((estimate - half, estimate + half))

@@ -110,6 +110,6 @@ fn why(row: &Row<'_>) -> String {
     if row.point.is_some() { String::new() } else { cost.why.clone().unwrap_or_default() }
 }
 
-fn float(value: Option<f64>) -> String {
+pub(super) fn float(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
 }

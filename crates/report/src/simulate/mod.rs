@@ -16,6 +16,7 @@ mod notes;
 pub(crate) mod orders;
 mod origins;
 mod programs;
+pub(crate) mod sample;
 mod screen;
 mod trace;
 pub(crate) mod trials;
@@ -32,6 +33,7 @@ use crate::{Format, Style};
 
 pub use at_once::{AtOnce, render_at_once};
 pub use orders::render_orders;
+pub use sample::{Sample, render_sample};
 pub use trials::render_trials;
 
 /// Designs that the terminal shows in detail; all stand in the first table.

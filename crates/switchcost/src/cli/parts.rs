@@ -39,6 +39,25 @@ impl Stretch {
     }
 }
 
+/// A share of a trace, above 0 and up to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Share(pub(crate) f64);
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let share = match text.trim().strip_suffix('%') {
+            Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
+            None => text.trim().parse(),
+        };
+        match share {
+            Ok(share) if share > 0.0 && share <= 1.0 => Ok(Share(share)),
+            _ => Err(format!("found '{text}', need a share of the trace such as 5% or 0.05, above 0 and up to 1")),
+        }
+    }
+}
+
 /// What of a trace is simulated, where that is not all.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PartArguments {
@@ -48,8 +67,17 @@ pub(crate) struct PartArguments {
           help_heading = "What to simulate")]
     pub(crate) only_intervals: Option<Stretch>,
 
-    /// Instructions that are simulated before the part, and not counted; of those before them only the last use of each line is
-    /// [default: 1000000]
+    /// Of a trace: simulate this share of it (5%), in parts chosen at random, and report what all of it has, with intervals
+    #[arg(long, value_name = "SHARE", conflicts_with_all = ["only_intervals", "schedule", "quantum", "at_once", "user_only"],
+          help_heading = "What to simulate")]
+    pub(crate) sample: Option<Share>,
+
+    /// Of --sample: another number chooses other parts
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "sample", help_heading = "What to simulate")]
+    pub(crate) seed: u64,
+
+    /// Instructions that are simulated before each part, and not counted; of those before them only the last use of each line is
+    /// [default: 1000000; with --sample as many as a part has]
     #[arg(long, value_name = "INSTRUCTIONS", help_heading = "What to simulate")]
     pub(crate) warm_up: Option<u64>,
 }
@@ -57,13 +85,28 @@ pub(crate) struct PartArguments {
 impl PartArguments {
     /// Whether a part of a trace is asked for.
     pub(crate) fn is_given(&self) -> bool {
-        self.only_intervals.is_some() || self.warm_up.is_some()
+        self.is_of_parts() || self.warm_up.is_some()
+    }
+
+    /// Whether less than a whole trace is asked for.
+    pub(crate) fn is_of_parts(&self) -> bool {
+        self.only_intervals.is_some() || self.sample.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_of_a_hundred_or_of_one() {
+        let share = |text: &str| text.parse::<Share>();
+        assert_eq!([share("5%"), share("0.05"), share("100 %")], [Ok(Share(0.05)), Ok(Share(0.05)), Ok(Share(1.0))]);
+        for wrong in ["", "%", "0", "0%", "-5%", "101%", "1.5", "nan", "inf", "five"] {
+            let needed = "need a share of the trace such as 5% or 0.05, above 0 and up to 1";
+            assert_eq!(share(wrong), Err(format!("found '{wrong}', {needed}")));
+        }
+    }
 
     #[test]
     fn a_stretch_has_two_ends_of_which_either_may_be_left_away() {

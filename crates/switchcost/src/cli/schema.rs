@@ -36,6 +36,8 @@ pub(crate) enum Printed {
     SimulateOrders,
     /// By simulate --at-once
     SimulateAtOnce,
+    /// By simulate --sample
+    SimulateSample,
     /// By reproduce
     Reproduce,
     /// By reproduce --claims

@@ -6,6 +6,7 @@ mod orders;
 mod part;
 mod places;
 mod run;
+mod sample;
 mod trials;
 mod user_only;
 
@@ -44,7 +45,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         Output::claim(arguments.designs.form.out.as_deref())?.write(&text)?;
         return Ok(Exit::Success);
     }
-    if arguments.part.warm_up.is_some() && arguments.part.only_intervals.is_none() {
+    if arguments.part.warm_up.is_some() && !arguments.part.is_of_parts() {
         return Err(Failure::WarmUpOfNothing);
     }
     let source = match &arguments.traces[..] {
@@ -62,6 +63,9 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     refuse_capture_flags(&arguments.capture)?;
     if let Some(stretch) = &arguments.part.only_intervals {
         return part::run(source, stretch, arguments);
+    }
+    if let Some(share) = arguments.part.sample {
+        return sample::run(source, share, arguments);
     }
     if let Some(instructions) = arguments.at_once {
         return at_once::run(source, instructions, arguments);

@@ -302,6 +302,37 @@ fn parts_of_a_trace_add_up() {
     assert!(flags.iter().any(|flag| flag["name"] == "part"), "{flags:?}");
 }
 
+/// Five million instructions: a sample has fifty parts that are not too short.
+#[test]
+fn a_sample_covers_the_whole() {
+    let place = Place::new();
+    let path = place.path("walks.sct");
+    let walks = ["trace", "walks", "--size", "64KiB", "--access", "read", "--turns", "160", "-o", text(&path)];
+    assert_eq!(place.run(&walks).code, 0);
+    let simulate = |more: &[&str]| {
+        let all = [&["simulate", text(&path), "--design", "mogul-1a", "--format", "json"][..], more].concat();
+        let ran = place.run(&all);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.json()
+    };
+    let (whole, sample) = (simulate(&[]), simulate(&["--sample", "50%"]));
+    assert_eq!(sample["schema"], "switchcost.simulate-sample/1");
+    let quantities = sample["designs"][0]["quantities"].as_array().expect("quantities");
+    for view in ["shared", "private"] {
+        let of = &whole["designs"][0][view];
+        let truths =
+            [("cycles", serde_json::Value::Null, &of["cycles"]), ("misses", "L1D".into(), &of["levels"][1]["misses"])];
+        for (what, level, truth) in truths {
+            let is_it = |one: &&serde_json::Value| one["what"] == what && one["view"] == view && one["level"] == level;
+            let found = &quantities.iter().find(is_it).expect("a quantity")["total"];
+            let end = |name: &str| found[name].as_f64().expect("an end");
+            let truth = count(truth) as f64;
+            assert!(end("low") <= truth && truth <= end("high"), "{what} {view}: {found} {truth}");
+            assert!(end("high") - end("low") < 0.5 * truth, "{what} {view}: {found} {truth}");
+        }
+    }
+}
+
 #[test]
 fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     let place = Place::new();
@@ -321,10 +352,20 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
              which is 0; choose one that ends there or before\n"
         )
     );
+    let refused = said(&["--sample", "5%"]);
+    assert_eq!(
+        refused,
+        format!(
+            "switchcost: failed to take a sample of {name}: found 16384 instructions, need 50000000 for enough parts that are long enough; \
+             simulate all of it, or choose a larger share\n"
+        )
+    );
+    let refused = said(&["--sample", "50%", "--record", "kept.parquet"]);
+    assert!(refused.contains("found --record with --sample, which keeps no record"), "{refused}");
     let refused = said(&["--warm-up", "5"]);
     assert_eq!(
         refused,
-        "switchcost: failed to simulate: found --warm-up without a part, need --only-intervals with it; leave it away \
+        "switchcost: failed to simulate: found --warm-up without a part, need --only-intervals or --sample with it; leave it away \
          for all of the trace\n"
     );
     let live = place.run(&["simulate", "live", "--only-intervals", "..5", "--", "true"]);

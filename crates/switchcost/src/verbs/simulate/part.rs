@@ -37,11 +37,14 @@ pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments)
     let mut parts = Parts::new(file, parts, warm_up, designs::shortest_line(&designs)?);
     let mut run = Run::begin(&designs, DEFAULT_INTERVAL, &path.to_string_lossy(), &header, None)?;
     let mut check = (warm_up > 0).then(|| WithoutWarmUps::begin(&designs)).transpose()?;
-    let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
-    let incomplete = feed(&mut parts, &mut run, check.as_mut(), &interrupt).map_err(|stop| match stop {
-        Stop::Read(source) => failed(source),
-        Stop::Other(failure) => failure,
-    })?;
+    let is_whole = feed(&mut parts, &interrupt, |chunk, purpose, since_switch| {
+        if let Some(check) = &mut check {
+            check.take(chunk, purpose)?;
+        }
+        run.part(chunk, purpose, since_switch)
+    })
+    .map_err(|stop| stop.of(path))?;
+    let incomplete = (!is_whole).then(|| "interrupted".to_owned());
     if run.is_empty() {
         return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     }
@@ -63,9 +66,19 @@ pub(super) fn in_full(arguments: &DesignArguments) -> DesignArguments {
 }
 
 /// Why no more is fed.
-enum Stop {
+pub(super) enum Stop {
     Read(ReadTraceError),
     Other(Failure),
+}
+
+impl Stop {
+    /// Of this trace.
+    pub(super) fn of(self, path: &Path) -> Failure {
+        match self {
+            Stop::Read(source) => Failure::ReadTrace { path: path.to_owned(), source },
+            Stop::Other(failure) => failure,
+        }
+    }
 }
 
 impl From<ReadTraceError> for Stop {
@@ -80,31 +93,25 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Gives the reason where not all is simulated.
-fn feed(
+/// Hands on what the parts and what is before them are made of, each with what it is for and, where something was left out before it,
+/// how long the running task has been running. Gives false where it was interrupted.
+pub(super) fn feed(
     parts: &mut Parts<'_>,
-    run: &mut Run,
-    mut check: Option<&mut WithoutWarmUps>,
     interrupt: &Interrupt,
-) -> Result<Option<String>, Stop> {
+    mut take: impl FnMut(&mut Chunk, Purpose, Option<u64>) -> Result<(), Failure>,
+) -> Result<bool, Stop> {
     let mut chunk = Chunk::default();
     let mut is_known = false;
     while let Some(purpose) = parts.next_into(&mut chunk)? {
         if interrupt.is_raised() {
-            return Ok(Some("interrupted".to_owned()));
+            return Ok(false);
         }
-        let since_switch = match purpose {
-            Purpose::LastUses => None,
-            _ if is_known => None,
-            _ => Some(parts.since_switch()?),
-        };
-        is_known |= since_switch.is_some();
-        if let Some(check) = &mut check {
-            check.take(&chunk, purpose)?;
-        }
-        run.part(&mut chunk, purpose, since_switch)?;
+        let is_reduced = purpose == Purpose::LastUses;
+        let since_switch = if is_reduced || is_known { None } else { Some(parts.since_switch()?) };
+        is_known = !is_reduced;
+        take(&mut chunk, purpose, since_switch)?;
     }
-    Ok(None)
+    Ok(true)
 }
 
 /// The start of the part once more, behind last uses alone.

@@ -1,0 +1,144 @@
+//! A trace estimated from parts of it: a table, and the same for programs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_analysis::simulation::{Cost, SampleFinding, SampleQuantity};
+use switchcost_simulation_result::View;
+
+use super::amount::{count, ends, perhaps, share};
+use super::csv::float;
+use crate::entry::{Entry, Side};
+use crate::for_programs::{self, Column, Document, Form, Table};
+use crate::format::{InEveryFormat, written};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::{Format, Style};
+
+/// Designs on one screen.
+const DESIGNS: usize = 3;
+
+const NOT_ESTIMATED: &str = "not estimated: the cost of a switch, which is a sum over turns from their start to their end, which parts are not; \
+                             --only-intervals simulates a long part of the trace";
+
+/// What parts that were chosen at random say of all of a trace.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Sample {
+    /// The trace.
+    pub source: String,
+    /// Instructions in it.
+    pub trace_instructions: u64,
+    /// Parts that were simulated.
+    pub parts: usize,
+    /// Instructions in each of them.
+    pub part_instructions: u64,
+    /// Instructions before each that were simulated, and not counted.
+    pub warm_up_instructions: u64,
+    /// What chose them.
+    pub seed: u64,
+    /// Each design on the whole trace.
+    pub designs: Vec<SampleFinding>,
+}
+
+impl Form for &Sample {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.simulate-sample/1";
+}
+
+/// What parts say of a trace, as text that ends in a newline.
+pub fn render_sample(sample: &Sample, format: Format, style: Style) -> String {
+    written(&sample, format, style)
+}
+
+impl InEveryFormat for &Sample {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        add(page, self, if style.is_detailed { usize::MAX } else { DESIGNS });
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(*self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        let row = |design: &SampleFinding, of: &SampleQuantity| (design.name.clone(), of.clone());
+        let rows: Vec<(String, SampleQuantity)> = self
+            .designs
+            .iter()
+            .flat_map(|design| design.quantities.iter().map(move |quantity| row(design, quantity)))
+            .collect();
+        vec![for_programs::table(&COLUMNS, &rows)]
+    }
+}
+
+const COLUMNS: [Column<(String, SampleQuantity)>; 9] = [
+    ("design", |(design, _)| design.clone()),
+    ("what", |(_, of)| of.what.to_owned()),
+    ("view", |(_, of)| of.view.map(|view| view.to_string()).unwrap_or_default()),
+    ("level", |(_, of)| of.level.clone().unwrap_or_default()),
+    ("total", |(_, of)| float(of.total.estimate)),
+    ("total_low", |(_, of)| float(of.total.low)),
+    ("total_high", |(_, of)| float(of.total.high)),
+    ("total_why", |(_, of)| of.total.why.clone().unwrap_or_default()),
+    ("per_thousand_instructions", |(_, of)| float(of.per_thousand_instructions)),
+];
+
+/// What a row is called: `L2 misses`, `cycles lost to others`.
+fn title(quantity: &SampleQuantity) -> Option<String> {
+    let level = quantity.level.as_deref().unwrap_or_default();
+    match (quantity.what, quantity.view) {
+        ("misses", Some(View::Shared)) => Some(format!("{level} misses")),
+        ("cycles", Some(View::Shared)) => Some("cycles".to_owned()),
+        ("cycles", Some(View::Private)) => Some("cycles with caches of its own".to_owned()),
+        ("excess_cycles", _) => Some("excess cycles".to_owned()),
+        ("lost_cycles", _) => Some("cycles lost to others".to_owned()),
+        ("gained_cycles", _) => Some("cycles gained from others".to_owned()),
+        _ => None,
+    }
+}
+
+/// Half of the interval, of the estimate.
+fn precision(total: &Cost) -> String {
+    let (Some(estimate), Some(low), Some(high)) = (total.estimate, total.low, total.high) else { return String::new() };
+    if estimate == 0.0 { String::new() } else { share(Some((high - low) / 2.0 / estimate.abs())) }
+}
+
+fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
+    let simulated = sample.parts as u64 * sample.part_instructions;
+    page.paragraph(&format!(
+        "{}, estimated from {} parts of {} instructions chosen at random: {} of it.",
+        sample.source,
+        count(sample.parts as u64),
+        count(sample.part_instructions),
+        share(Some(simulated as f64 / sample.trace_instructions.max(1) as f64)),
+    ));
+    for design in sample.designs.iter().take(most_designs) {
+        page.heading(&format!("All of the trace on {}", design.name), "95 % intervals");
+        page.grid(&quantities(design));
+    }
+    page.gap();
+    let more = sample.designs.len().saturating_sub(most_designs);
+    if more > 0 {
+        page.item(&format!("{more} more designs: --details"));
+    }
+    page.item(NOT_ESTIMATED);
+    page.method(&["parts"]);
+}
+
+fn quantities(design: &SampleFinding) -> Grid {
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("", Side::Left);
+    for name in ["total", "interval", "+-", "per 1,000 instructions"] {
+        grid.column(name, Side::Right);
+    }
+    for quantity in &design.quantities {
+        let Some(title) = title(quantity) else { continue };
+        let cells: [Entry; 5] = [
+            title.into(),
+            perhaps(quantity.total.estimate).into(),
+            ends(&quantity.total).into(),
+            precision(&quantity.total).into(),
+            perhaps(quantity.per_thousand_instructions).into(),
+        ];
+        grid.row(cells.into());
+    }
+    grid
+}
