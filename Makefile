@@ -91,11 +91,11 @@ results: setup-results build ## Redo the papers on this machine, which must be q
 
 # All on the release profile: what builds run at build time, and the crates of others, are compiled once for all of it. The lints are
 # looked at where the tests are built (scripts/test.sh), and what only running them takes is set up meanwhile.
-test: setup-lint tool ## Check form, lints and arrows, build, run all tests; ends with a count and what was skipped
+test: setup-lint tool ## Check form, lints and arrows, build, run all tests (ARGS=--all: those that take long, too); ends with a count and what was skipped
 	@$(CARGO) fmt --all --check
 	@scripts/check-arrows.sh
 	@$(MAKE) --no-print-directory --silent -C capture/valgrind OUT='$(abspath $(TOOL))' order
-	@scripts/test.sh
+	@scripts/test.sh $(ARGS)
 
 bench: setup-bench build dist ## Run the benchmarks of switchcost itself, beside perf where it is there
 	@$(CARGO) build --profile dist --locked --package switchcost-capture --example unread

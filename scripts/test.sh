@@ -2,15 +2,17 @@
 # Lints, builds and runs all tests, on the release build with checks (scripts/checked.toml). A test that fails keeps nothing else
 # from running.
 #
-# Usage: scripts/test.sh
+# Usage: scripts/test.sh [--all]
+#
+# With --all also what takes long, as every night: tests that are marked `#[ignore = "takes long"]`, and captures with another release of
+# Valgrind and of QEMU. Without, each counts as skipped.
 #
 # Programs whose tests measure this machine, and tests whose names begin with `alone::`, run first, one behind another; the others
 # run two at a time, and are shown as they end.
 #
 # At the end it says what failed and what was skipped, and why. Its last line is `N passed, M failed, K skipped`. A test
-# is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. What captures do
-# is tested twice: with the installed Valgrind and QEMU and with those of another release, which are downloaded
-# (scripts/another-valgrind.sh, scripts/another-qemu.sh), or else counted as skipped. How captures end is tested once.
+# is counted as skipped where it prints `skipped: why`, be it of a part of it, or where it is marked to be ignored. Other releases of Valgrind
+# and QEMU are downloaded (scripts/another-valgrind.sh, scripts/another-qemu.sh), or else count as skipped, too.
 #
 # Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.
 set -uo pipefail
@@ -19,7 +21,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 # In seconds; the longest, which is the program as a user runs it, takes a third of this on two CPUs that others use, too.
 LONGEST_PROGRAM=1200
 # That of papers, redone quickly.
-LONGEST_TEST=reproduce::papers_are_redone_quickly
+LONGEST_TEST=reproduce::a_paper_is_redone_quickly
 # Tests that another release has no part in (how a capture ends, what is built, limits, which task waits for which), and long ones beside
 # which a shorter one shows the same of a release.
 OF_ANY_VALGRIND=(
@@ -31,7 +33,12 @@ OF_ANY_QEMU=(--skip programs_without_end_ --skip what_comes_between_ --skip page
 # Programs that run at the same time. Each runs as many tests at once as there are CPUs, of which some wait.
 AT_ONCE=2
 
-[ $# -eq 0 ] || { echo "usage: scripts/test.sh" >&2; exit 2; }
+all=no
+case "$*" in
+    '') ;;
+    --all) all=yes ;;
+    *) echo "usage: scripts/test.sh [--all]" >&2; exit 2 ;;
+esac
 target=${CARGO_TARGET_DIR:-target}
 if [ -f "$target/setup.env" ]; then . "$target/setup.env"; fi
 
@@ -87,10 +94,11 @@ mkdir "$notes/programs"
 
 # Has cargo build test programs, and notes how it would run each.
 note_programs() {
-    local host
+    local host too=()
+    [ $all = no ] || too=(--include-ignored)
     host=$(rustc -vV | sed -n 's/^host: //p')
     host=${host//-/_}
-    env "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/note-program.sh $notes/programs" "$@" -- --show-output || exit 1
+    env "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/note-program.sh $notes/programs" "$@" -- --show-output "${too[@]}" || exit 1
 }
 
 # Notes a program once more, with a title and further arguments.
@@ -158,15 +166,24 @@ units=("${whole[@]}" --config scripts/unoptimised.toml)
 lint=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__)
 lint_programs=("${lint[@]}" RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/lint-programs.sh")
 
+# Another release of it, for --all: where it is, and 0 or why not (3: it cannot be had).
+get_another() {
+    if [ $all = yes ]; then
+        "scripts/another-$1.sh" > "$notes/another-$1" 2> "$notes/another-$1-log"
+        echo $? > "$notes/is-another-$1"
+    else
+        echo 'takes long: make test ARGS=--all' > "$notes/another-$1-log"
+        echo 3 > "$notes/is-another-$1"
+    fi
+}
+
 # What is needed to run, while what is to be run is built. Packages are looked for when their lists are up to date.
 {
     scripts/setup.sh test > "$notes/setup" 2>&1
     echo $? > "$notes/is-set-up"
     scripts/services.sh > "$notes/services" 2> "$notes/services-log"
-    scripts/another-valgrind.sh > "$notes/another" 2> "$notes/another-log"
-    echo $? > "$notes/is-another"
-    scripts/another-qemu.sh > "$notes/another-qemu" 2> "$notes/another-qemu-log"
-    echo $? > "$notes/is-another-qemu"
+    get_another valgrind
+    get_another qemu
     scripts/test-python.sh --set-up > "$notes/python" 2>&1
     echo $? > "$notes/is-python"
 } &
@@ -215,13 +232,13 @@ for program in "$notes"/programs/*; do
         programs)
             note_again "$program" "$title"
             long+=("$noted")
-            case $(cat "$notes/is-another") in
+            case $(cat "$notes/is-another-valgrind") in
                 0)
                     note_again "$program" "$title (with another Valgrind)" "${OF_ANY_VALGRIND[@]}"
-                    printf 'export SWITCHCOST_TOOL_DIR=%q\n' "$(cat "$notes/another")" >> "$noted/environment"
+                    printf 'export SWITCHCOST_TOOL_DIR=%q\n' "$(cat "$notes/another-valgrind")" >> "$noted/environment"
                     long+=("$noted") ;;
-                3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$notes/another-log")" ;;
-                *) cat "$notes/another-log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
+                3) passed=$((passed + 1)); skip "programs (with another Valgrind)" "$(tail -n 1 "$notes/another-valgrind-log")" ;;
+                *) cat "$notes/another-valgrind-log" >&2; failures+=("scripts/another-valgrind.sh: the tool was not built") ;;
             esac ;;
         guest)
             note_again "$program" "$title"

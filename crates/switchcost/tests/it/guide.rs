@@ -171,6 +171,7 @@ fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "takes long: make test ARGS=--all"]
 fn every_command_of_a_page_that_measures_runs_and_prints_the_tables_that_the_page_shows() {
     run_pages(true);
 }

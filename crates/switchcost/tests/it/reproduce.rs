@@ -47,14 +47,14 @@ fn the_table_of_claims_is_printed_without_running_anything() {
     assert!(!place.path("switchcost/reproduce").exists(), "nothing is run, nothing is made");
 }
 
-/// Small sizes and one seed. Then one paper again.
+/// Small sizes and one seed: one that is measured and simulated. Then the same again.
 #[test]
-fn papers_are_redone_quickly() {
-    check_quickly(&["michigan", "blog", "mogul1990"], "The Michigan poster");
+fn a_paper_is_redone_quickly() {
+    check_quickly(&["michigan"], "The Michigan poster");
 }
 
 #[test]
-#[ignore = "takes minutes: cargo test --test it everything_is_redone -- --ignored"]
+#[ignore = "takes long: make test ARGS=--all"]
 fn everything_is_redone_quickly() {
     check_quickly(&["li2007", "michigan", "blog", "lmbench", "mogul1990", "today"], "Li, Ding and Shen 2007");
 }
@@ -86,7 +86,7 @@ fn check_quickly(papers: &[&str], first: &str) {
         }
     }
     // What is simulated is decided on any machine.
-    assert!(reported >= 10, "{reported} claims are reported: {printed}");
+    assert!(reported >= 3 * papers.len() as u32, "{reported} claims are reported: {printed}");
     check_michigan(&place, &site);
 }
 
