@@ -77,6 +77,7 @@ fn sound(commands: &[Command], options: Options, stop: &AtomicBool) -> Summary {
 }
 
 #[test]
+#[ignore = "takes long: make test ARGS=--all"]
 fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
     for order in ORDERS {
         let summary = in_time(|stop| sound(&[many_threads(510)], Options { order, ..options() }, stop));

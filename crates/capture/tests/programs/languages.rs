@@ -109,6 +109,7 @@ fn rust() -> String {
 }
 
 #[test]
+#[ignore = "takes long: make test ARGS=--all"]
 fn programs_in_rust_and_python_say_the_same_as_alone() {
     says_the_same("rust", &rust(), &both()[..1]);
     says_the_same("python", &format!("python3 -I -S {}", written("threads.py", PYTHON).display()), &[Order::AsRun]);

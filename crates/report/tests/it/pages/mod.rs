@@ -196,33 +196,57 @@ fn a_page_is_printed_whole() {
 /// On a telephone, in a frame as wide as one: nothing but tables, in their own boxes, goes on sideways.
 #[test]
 fn a_narrow_page_is_no_wider_than_its_window() {
+    look_through_a_narrow_window("measured", &measured_page(200, "run.jsonl"));
+}
+
+#[test]
+#[ignore = "takes long: make test ARGS=--all"]
+fn no_other_narrow_page_is_wider_than_its_window() {
+    one_of_each_kind()[1..].iter().for_each(|(kind, html)| look_through_a_narrow_window(kind, html));
+}
+
+fn look_through_a_narrow_window(kind: &str, html: &Html) {
     let Some(browser) = browser::find() else { return };
-    for (kind, html) in one_of_each_kind() {
-        let inner = html.page.replace('&', "&amp;").replace('"', "&quot;");
-        let look = "<script>addEventListener('load', async () => {\
-            const frame = document.querySelector('iframe'), page = frame.contentDocument;\
-            frame.contentWindow.dispatchEvent(new Event('beforeprint'));\
-            const drawings = [...page.querySelectorAll('.drawing')];\
-            while (!drawings.every((drawing) => drawing.querySelector('.modebar-btn[tabindex]')))\
-              await new Promise((done) => setTimeout(done, 50));\
-            const edge = page.documentElement.clientWidth + 1;\
-            const wide = [...page.querySelectorAll('.main-svg, p, h1, h2, .table, figure')]\
-              .filter((part) => part.getBoundingClientRect().right > edge && !part.closest('.table *, pre'));\
-            const pre = document.createElement('pre'); pre.id = 'outcome';\
-            pre.textContent = JSON.stringify({ drawn: drawings.length, width: page.documentElement.scrollWidth - edge + 1,\
-              wide: wide.map((part) => part.tagName + ' ' + part.className + ' ' + part.textContent.slice(0, 40)) });\
-            document.body.replaceChildren(pre); });</script>";
-        let outer = format!("<!DOCTYPE html><body><iframe width=400 height=900 srcdoc=\"{inner}\"></iframe>{look}");
-        let (dom, log) = browser::open(&browser, &outer, &format!("frame-{kind}"), &["--virtual-time-budget=120000"]);
-        let outcome = browser::outcome(&dom, &log);
-        assert!(outcome["drawn"].as_u64().unwrap_or(0) > 3, "{outcome}");
-        assert_eq!((&outcome["width"], &outcome["wide"]), (&serde_json::json!(0), &serde_json::json!([])), "{kind}");
-    }
+    let inner = html.page.replace('&', "&amp;").replace('"', "&quot;");
+    let look = "<script>addEventListener('load', async () => {\
+        const frame = document.querySelector('iframe'), page = frame.contentDocument;\
+        frame.contentWindow.dispatchEvent(new Event('beforeprint'));\
+        const drawings = [...page.querySelectorAll('.drawing')];\
+        while (!drawings.every((drawing) => drawing.querySelector('.modebar-btn[tabindex]')))\
+          await new Promise((done) => setTimeout(done, 50));\
+        const edge = page.documentElement.clientWidth + 1;\
+        const wide = [...page.querySelectorAll('.main-svg, p, h1, h2, .table, figure')]\
+          .filter((part) => part.getBoundingClientRect().right > edge && !part.closest('.table *, pre'));\
+        const pre = document.createElement('pre'); pre.id = 'outcome';\
+        pre.textContent = JSON.stringify({ drawn: drawings.length, width: page.documentElement.scrollWidth - edge + 1,\
+          wide: wide.map((part) => part.tagName + ' ' + part.className + ' ' + part.textContent.slice(0, 40)) });\
+        document.body.replaceChildren(pre); });</script>";
+    let outer = format!("<!DOCTYPE html><body><iframe width=400 height=900 srcdoc=\"{inner}\"></iframe>{look}");
+    let (dom, log) = browser::open(&browser, &outer, &format!("frame-{kind}"), &["--virtual-time-budget=120000"]);
+    let outcome = browser::outcome(&dom, &log);
+    assert!(outcome["drawn"].as_u64().unwrap_or(0) > 3, "{outcome}");
+    assert_eq!((&outcome["width"], &outcome["wide"]), (&serde_json::json!(0), &serde_json::json!([])), "{kind}");
 }
 
 /// Contrast, names, landmarks, headings: what axe-core finds wrong, with all figures drawn; and that colours follow the reader's wish.
 #[test]
+fn axe_finds_nothing_that_keeps_a_reader_out() {
+    ask_axe("measured", &measured_page(200, "run.jsonl"), DARK);
+}
+
+#[test]
+#[ignore = "takes long: make test ARGS=--all"]
 fn axe_finds_nothing_that_keeps_a_reader_out_in_the_dark_or_in_the_light() {
+    let pages = one_of_each_kind().into_iter().zip([LIGHT, DARK, LIGHT]);
+    pages.for_each(|((kind, html), scheme)| ask_axe(kind, &html, scheme));
+}
+
+/// The names of Blink, and the colours of the page and of its figures' text, which are the same on all kinds of pages.
+type Scheme = (&'static str, [&'static str; 2]);
+const DARK: Scheme = ("0", ["rgb(18, 18, 18)", "rgb(230, 230, 230)"]);
+const LIGHT: Scheme = ("1", ["rgb(255, 255, 255)", "rgb(27, 27, 27)"]);
+
+fn ask_axe(kind: &str, html: &Html, (scheme, colours): Scheme) {
     let Some(browser) = browser::find() else { return };
     let Some(axe) = browser::axe() else { return };
     let axe = axe.replace("</script", "<\\/script");
@@ -237,16 +261,11 @@ fn axe_finds_nothing_that_keeps_a_reader_out_in_the_dark_or_in_the_light() {
         const pre = document.createElement('pre'); pre.id = 'outcome';\
         pre.textContent = JSON.stringify([colours, found.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html)]);\
         document.body.replaceChildren(pre); });</script>";
-    // The names of Blink: 0 is dark, 1 is light. Colours are the same on all kinds of pages: each is looked at in one.
-    let (dark, light) =
-        (("0", ["rgb(18, 18, 18)", "rgb(230, 230, 230)"]), ("1", ["rgb(255, 255, 255)", "rgb(27, 27, 27)"]));
-    for ((kind, html), (scheme, colours)) in one_of_each_kind().into_iter().zip([dark, light, dark]) {
-        let page = html.page.replacen("</body>", &format!("<script>{axe}</script>{look}</body>"), 1);
-        let flag = format!("--blink-settings=preferredColorScheme={scheme}");
-        let flags = [flag.as_str(), "--virtual-time-budget=120000"];
-        let (dom, log) = browser::open(&browser, &page, &format!("axe-{kind}-{scheme}"), &flags);
-        assert_eq!(browser::outcome(&dom, &log), serde_json::json!([colours, []]), "{kind}, scheme {scheme}");
-    }
+    let page = html.page.replacen("</body>", &format!("<script>{axe}</script>{look}</body>"), 1);
+    let flag = format!("--blink-settings=preferredColorScheme={scheme}");
+    let flags = [flag.as_str(), "--virtual-time-budget=120000"];
+    let (dom, log) = browser::open(&browser, &page, &format!("axe-{kind}-{scheme}"), &flags);
+    assert_eq!(browser::outcome(&dom, &log), serde_json::json!([colours, []]), "{kind}, scheme {scheme}");
 }
 
 /// In a frame that runs no scripts, looked at from outside.
