@@ -24,12 +24,12 @@ RUSTFLAGS=$(echo "$RUSTFLAGS" | tr '\n' ' ')
 # With a target named, the flags are not used for build scripts and macros, which have no fuzzer to link to.
 machine=$(rustc -vV | sed -n 's/^host: //p')
 if [ $# -eq 0 ]; then
-    set -- lackey din champsim drmemtrace trace_file design_toml measure_record injection_record observation_record simulation_record profile_file prices_file object_file
+    set -- lackey din champsim gem5 drmemtrace trace_file design_toml measure_record injection_record observation_record simulation_record profile_file prices_file object_file
 fi
 # What takes long to build is built only where one of its targets is wanted.
 features=()
 for name in "$@"; do
-    case $name in lackey | din | champsim | drmemtrace | trace_file) ;; *) features=(--features records) ;; esac
+    case $name in lackey | din | champsim | gem5 | drmemtrace | trace_file) ;; *) features=(--features records) ;; esac
 done
 cargo build "${features[@]}" --manifest-path fuzz/Cargo.toml --locked --release --target "$machine" --target-dir "$target/fuzz"
 

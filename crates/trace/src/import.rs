@@ -1,6 +1,6 @@
 //! Traces of other tools, read as a stream: any length, a few chunks of memory.
 //!
-//! What comes in: text of Valgrind's lackey or of Dinero, records of ChampSim, or of DynamoRIO's drmemtrace, in one file or in several. What goes
+//! What comes in: text of Valgrind's lackey or of Dinero, records of ChampSim, packets of gem5, or records of DynamoRIO's drmemtrace, in one file or in several. What goes
 //! out: chunks, and what the source does not say or had to be made up.
 //! A format without tasks has one, `imported`, whose birth and the switch to it come first. What these formats say and
 //! do not say is in `docs/formats/importers.md`.
@@ -10,6 +10,7 @@ mod champsim;
 mod din;
 mod drmemtrace;
 mod error;
+mod gem5;
 mod lackey;
 mod lines;
 mod packed;
@@ -22,6 +23,7 @@ use crate::Chunk;
 use assembler::Assembler;
 use champsim::ChampSim;
 use drmemtrace::Drmemtrace;
+use gem5::Gem5;
 use lines::{Lines, Parsed, harmless};
 
 pub use error::{ImportError, Location};
@@ -35,6 +37,7 @@ enum Format<R: BufRead> {
     Lackey(Lines<R>),
     Din { lines: Lines<R>, word_bytes: u8 },
     ChampSim(ChampSim<R>),
+    Gem5(Gem5<R>),
     Drmemtrace(Box<Drmemtrace<R>>),
 }
 
@@ -69,6 +72,14 @@ impl<R: BufRead> Importer<R> {
     /// Where the file cannot be read, or is packed otherwise.
     pub fn champsim(from: R) -> Result<Self, ImportError> {
         Ok(Importer::new(Format::ChampSim(ChampSim::new(from)?), Assembler::with_one_task()))
+    }
+
+    /// A packet trace of gem5, as it is or packed by gzip: one task.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is packed otherwise.
+    pub fn gem5(from: R) -> Result<Self, ImportError> {
+        Ok(Importer::new(Format::Gem5(Gem5::new(from)?), Assembler::with_one_task()))
     }
 
     /// An offline trace of drmemtrace after its post-processing, of a 64-bit program: one file of one thread, of several or of one
@@ -121,6 +132,7 @@ impl<R: BufRead> Importer<R> {
             Format::Lackey(lines) => (lines, None),
             Format::Din { lines, word_bytes } => (lines, Some(*word_bytes)),
             Format::ChampSim(records) => return records.step(&mut self.assembler),
+            Format::Gem5(packets) => return packets.step(&mut self.assembler, &mut self.ignored),
             Format::Drmemtrace(records) => return records.step(&mut self.assembler, &mut self.ignored),
         };
         let Some((line, text)) = lines.next_line()? else { return Ok(false) };
@@ -165,6 +177,8 @@ impl<R: BufRead> Importer<R> {
         let of_format = match &self.format {
             Format::Lackey(_) | Format::Din { .. } => Vec::new(),
             Format::ChampSim(_) => vec![champsim::WITHOUT_SIZES],
+            Format::Gem5(packets) if packets.has_fetches => vec![gem5::PACKETS],
+            Format::Gem5(_) => vec![gem5::PACKETS, gem5::WITHOUT_FETCHES],
             Format::Drmemtrace(records) => records.notes(),
         };
         let made_up = self.assembler.begins_with_data().then_some(MADE_UP);
@@ -174,7 +188,7 @@ impl<R: BufRead> Importer<R> {
     /// The architecture of the traced code, where the source says it.
     pub fn arch(&self) -> Option<&'static str> {
         match &self.format {
-            Format::Lackey(_) | Format::Din { .. } | Format::ChampSim(_) => None,
+            Format::Lackey(_) | Format::Din { .. } | Format::ChampSim(_) | Format::Gem5(_) => None,
             Format::Drmemtrace(records) => records.arch(),
         }
     }

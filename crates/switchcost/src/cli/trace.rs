@@ -250,13 +250,15 @@ pub(crate) enum ForeignFormat {
     /// Records of ChampSim's tracer, also packed by gzip
     #[strum(serialize = "champsim")]
     ChampSim,
+    /// Packets of gem5's CommMonitor or MemTraceProbe, also packed by gzip
+    Gem5,
     /// Records of DynamoRIO's drmemtrace, also packed; of a folder the threads that have files of their own
     Drmemtrace,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// The other tool's format: lackey, din, champsim, drmemtrace
+    /// The other tool's format: lackey, din, champsim, gem5, drmemtrace
     #[arg(long, value_name = "FORMAT", value_parser = parse_named::<ForeignFormat>)]
     pub(crate) from: ForeignFormat,
 

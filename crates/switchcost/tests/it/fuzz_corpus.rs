@@ -52,7 +52,7 @@ fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
             place.run(&["report", text(file)])
         }
         "trace_file" => place.run(&["trace", "check", text(file)]),
-        "lackey" | "din" | "champsim" | "drmemtrace" => {
+        "lackey" | "din" | "champsim" | "gem5" | "drmemtrace" => {
             place.run(&["trace", "import", "--from", target, text(file), "-o", text(&out)])
         }
         "design_toml" => {

@@ -46,6 +46,7 @@ fn importer(arguments: &ImportArguments) -> Result<Importer<Box<dyn BufRead>>, F
         ForeignFormat::Lackey => Ok(Importer::lackey(foreign::text(file)?)),
         ForeignFormat::Din => Importer::din(foreign::text(file)?, word.0).map_err(failed),
         ForeignFormat::ChampSim => Importer::champsim(foreign::text(file)?).map_err(failed),
+        ForeignFormat::Gem5 => Importer::gem5(foreign::text(file)?).map_err(failed),
         ForeignFormat::Drmemtrace => {
             Importer::drmemtrace_files(foreign::records(file)?, cpu.map(|cpu| cpu.0.into())).map_err(failed)
         }

@@ -1,0 +1,275 @@
+//! gem5's packet traces (`src/proto/packet.proto` there), as `CommMonitor` and `MemTraceProbe` write them: the word `gem5`, then messages
+//! of protobuf, each behind its length: a header, and a packet for each request.
+
+use std::io::BufRead;
+
+use super::assembler::Assembler;
+use super::packed::Unpacked;
+use super::{ImportError, Location};
+
+const MAGIC: &[u8; 4] = b"gem5";
+const NEEDED_MAGIC: &str = "gem5's packet trace, which begins with the word gem5";
+const NEEDED_MESSAGE: &str = "a message of gem5's packet.proto";
+/// The header names who requests; a packet has some forty bytes.
+const LONGEST_MESSAGE: u64 = 1 << 20;
+/// Commands, of `MemCmd` there: the same in all its releases, as in its own `decode_packet_trace.py`.
+const READ: u64 = 1;
+const WRITE: u64 = 4;
+/// Of the flags of a request.
+const IS_FETCH: u64 = 0x100;
+/// The most bytes of an instruction of a trace.
+const LONGEST_FETCH: u64 = 255;
+
+pub(super) const PACKETS: &str = "the trace is one of gem5's packets: addresses are physical ones, as if one process used them all, and each \
+                                  instruction fetched is a packet, whatever it holds: CPI is no program's";
+pub(super) const WITHOUT_FETCHES: &str = "the trace has no instruction fetches: instructions are those that its data packets name, of one byte each, \
+                                          or made up";
+
+pub(super) struct Gem5<R: BufRead> {
+    records: Unpacked<R>,
+    has_header: bool,
+    pub(super) has_fetches: bool,
+    last_pc: Option<u64>,
+}
+
+/// What a packet says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Packet {
+    command: u64,
+    address: u64,
+    size: u64,
+    flags: u64,
+    pc: Option<u64>,
+}
+
+impl<R: BufRead> Gem5<R> {
+    pub(super) fn new(from: R) -> Result<Self, ImportError> {
+        Ok(Gem5 { records: Unpacked::new(from, "gem5")?, has_header: false, has_fetches: false, last_pc: None })
+    }
+
+    /// Reads one message; false at the end.
+    pub(super) fn step(&mut self, assembler: &mut Assembler, ignored: &mut u64) -> Result<bool, ImportError> {
+        if !self.has_header {
+            self.read_magic()?;
+        }
+        let place = self.records.place();
+        let Some(message) = self.next_message()? else { return Ok(false) };
+        let fields = fields(&message).ok_or_else(|| unknown(place, "bytes that are no fields"))?;
+        if !std::mem::replace(&mut self.has_header, true) {
+            return Ok(true);
+        }
+        let packet = Packet::of(&fields);
+        match packet.command {
+            READ | WRITE if packet.size > 0 => self.put(place, &packet, assembler)?,
+            _ => *ignored += 1,
+        }
+        Ok(true)
+    }
+
+    fn read_magic(&mut self) -> Result<(), ImportError> {
+        let (place, mut magic) = (self.records.place(), [0; MAGIC.len()]);
+        let filled = self.records.fill(&mut magic)?;
+        if filled < magic.len() || magic != *MAGIC {
+            let found = format!("the bytes {:02x?}", &magic[..filled]);
+            return Err(ImportError::Unknown { place, found, needed: NEEDED_MAGIC });
+        }
+        Ok(())
+    }
+
+    fn next_message(&mut self) -> Result<Option<Vec<u8>>, ImportError> {
+        let place = self.records.place();
+        let Some(length) = self.next_length(place)? else { return Ok(None) };
+        if length > LONGEST_MESSAGE {
+            return Err(unknown(place, &format!("a message of {length} bytes")));
+        }
+        let mut message = vec![0; length as usize];
+        if self.records.fill(&mut message)? < message.len() {
+            return Err(ImportError::Cut { place, needed: "a whole message" });
+        }
+        Ok(Some(message))
+    }
+
+    fn next_length(&mut self, place: Location) -> Result<Option<u64>, ImportError> {
+        let mut length = 0;
+        for shift in (0..64).step_by(7) {
+            let mut byte = [0];
+            match (self.records.fill(&mut byte)?, shift) {
+                (0, 0) => return Ok(None),
+                (0, _) => return Err(ImportError::Cut { place, needed: "a whole message" }),
+                _ => length |= u64::from(byte[0] & 0x7f) << shift,
+            }
+            if byte[0] & 0x80 == 0 {
+                return Ok(Some(length));
+            }
+        }
+        Err(unknown(place, "a length without end"))
+    }
+
+    fn put(&mut self, place: Location, packet: &Packet, assembler: &mut Assembler) -> Result<(), ImportError> {
+        if packet.flags & IS_FETCH != 0 {
+            self.has_fetches = true;
+            return assembler.instruction(place, packet.address, packet.size.min(LONGEST_FETCH));
+        }
+        match packet.pc.filter(|_| !self.has_fetches) {
+            Some(pc) if self.last_pc.replace(pc) != Some(pc) => assembler.instruction(place, pc, 1)?,
+            _ => assembler.make_up_instruction(),
+        }
+        assembler.reference(place, packet.address, packet.size, packet.command == WRITE)
+    }
+}
+
+impl Packet {
+    fn of(fields: &[(u64, u64)]) -> Packet {
+        let field = |number: u64| fields.iter().rev().find(|(other, _)| *other == number).map(|(_, value)| *value);
+        let number = |of: u64| field(of).unwrap_or(0);
+        Packet { command: number(2), address: number(3), size: number(4), flags: number(5), pc: field(7) }
+    }
+}
+
+fn unknown(place: Location, found: &str) -> ImportError {
+    ImportError::Unknown { place, found: found.to_owned(), needed: NEEDED_MESSAGE }
+}
+
+/// Numbers of a message's fields with their values, 0 for those that are no integers; none where it is no message.
+fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
+    let mut fields = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes)?;
+        let value = match key & 7 {
+            0 => varint(&mut bytes)?,
+            wire @ (1 | 2 | 5) => {
+                let length = match wire {
+                    1 => 8,
+                    5 => 4,
+                    _ => usize::try_from(varint(&mut bytes)?).ok()?,
+                };
+                bytes = bytes.get(length..)?;
+                0
+            }
+            _ => return None,
+        };
+        fields.push((key >> 3, value));
+    }
+    Some(fields)
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (first, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(first & 0x7f) << shift;
+        if first & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Importer;
+    use crate::Chunk;
+
+    fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
+        while value >= 0x80 {
+            bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+    }
+
+    /// Fields of integers, by number, behind the message's length.
+    fn message(fields: &[(u64, u64)]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for &(number, value) in fields {
+            put_varint(&mut body, number << 3);
+            put_varint(&mut body, value);
+        }
+        let mut bytes = Vec::new();
+        put_varint(&mut bytes, body.len() as u64);
+        bytes.extend(body);
+        bytes
+    }
+
+    /// As gem5's generated code writes it: the monitor's name, a tick frequency, and who requests.
+    fn header() -> Vec<u8> {
+        let body = [&[0x0a, 3][..], b"mon", &[0x18, 0x80, 0x08], &[0x22, 6, 0x08, 1, 0x12, 2], b"cp"].concat();
+        [&b"gem5"[..], &[body.len() as u8], &body].concat()
+    }
+
+    fn packet(command: u64, address: u64, size: u64, rest: &[(u64, u64)]) -> Vec<u8> {
+        message(&[&[(1, 1_000_000), (2, command), (3, address), (4, size)], rest].concat())
+    }
+
+    type Read = (Vec<(u64, u16, u16, u16)>, Vec<(u64, bool)>, u64, Vec<String>);
+
+    fn read(packets: &[Vec<u8>]) -> Read {
+        let bytes = [header(), packets.concat()].concat();
+        let mut importer = Importer::gem5(&bytes[..]).expect("no packed file");
+        let mut chunk = Chunk::default();
+        assert!(importer.next_into(&mut chunk).expect("a whole file"));
+        let blocks = chunk.blocks.iter().map(|b| (b.address, b.bytes, b.instructions, b.references)).collect();
+        let references = chunk.references.iter().map(|r| (r.address(), r.is_store())).collect();
+        assert!(!importer.next_into(&mut chunk).expect("a whole file"));
+        (blocks, references, importer.ignored_lines(), importer.notes())
+    }
+
+    const FETCH: (u64, u64) = (5, 0x100);
+
+    #[test]
+    fn fetches_are_instructions_and_requests_of_theirs_follow_them() {
+        let (blocks, references, ignored, notes) = read(&[
+            packet(1, 0x8000_0000, 4, &[FETCH]),
+            packet(1, 0x9000_0010, 8, &[(7, 0x40_0000)]),
+            packet(1, 0x8000_0004, 4, &[FETCH]),
+            packet(4, 0x9000_0020, 8, &[]),
+            // A write-back, which no instruction makes.
+            packet(7, 0x9000_0040, 64, &[]),
+        ]);
+        assert_eq!(blocks, [(0x8000_0000, 8, 2, 2)]);
+        assert_eq!((references, ignored), (vec![(0x9000_0010, false), (0x9000_0020, true)], 1));
+        assert!(notes.len() == 1 && notes[0].contains("physical"), "{notes:?}");
+    }
+
+    #[test]
+    fn without_fetches_instructions_are_those_that_packets_name() {
+        let named = [(7, 0x40_0000)];
+        let (blocks, ..) = read(&[
+            packet(1, 0x9000_0010, 8, &named),
+            packet(4, 0x9000_0010, 8, &named),
+            packet(1, 0x9000_0010, 8, &[(7, 0x40_0010)]),
+        ]);
+        assert_eq!(blocks, [(0x40_0000, 1, 1, 2), (0x40_0010, 1, 1, 1)]);
+        let (blocks, .., notes) = read(&[packet(1, 0x9000_0010, 8, &[])]);
+        assert_eq!((blocks.len(), notes.len()), (1, 3), "one made up: {notes:?}");
+    }
+
+    fn error(bytes: &[u8]) -> String {
+        let mut importer = Importer::gem5(bytes).expect("no packed file");
+        let mut chunk = Chunk::default();
+        loop {
+            match importer.next_into(&mut chunk) {
+                Ok(true) => {}
+                Ok(false) => panic!("it was read"),
+                Err(error) => return error.to_string(),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_trace_or_was_cut_is_named_by_its_place() {
+        let text = error(b"gem4");
+        assert!(text.starts_with("byte 0: found the bytes [67, 65, 6d, 34], need gem5's packet trace"), "{text}");
+        let whole = [header(), packet(1, 64, 8, &[])].concat();
+        let at = header().len();
+        let text = error(&whole[..whole.len() - 2]);
+        assert!(text.starts_with(&format!("byte {at}: found the end of the file, need a whole message")), "{text}");
+        let text = error(&[header(), vec![2, 0x0f, 0]].concat());
+        assert!(text.starts_with(&format!("byte {at}: found bytes that are no fields")), "{text}");
+        let text = error(&[header(), vec![0xff; 12]].concat());
+        assert!(text.starts_with(&format!("byte {at}: found a length without end")), "{text}");
+        let text = error(&[header(), vec![0xff, 0xff, 0xff, 0x7f]].concat());
+        assert!(text.starts_with(&format!("byte {at}: found a message of 268435455 bytes")), "{text}");
+    }
+}
