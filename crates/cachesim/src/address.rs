@@ -29,6 +29,26 @@ pub(crate) struct Address {
     pub(crate) physical: u64,
 }
 
+/// How the lines of a level are known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyFormat {
+    pub(crate) line_bits: u32,
+    pub(crate) is_physical: bool,
+}
+
+impl KeyFormat {
+    /// What a key shows of the address.
+    #[inline]
+    pub(crate) fn address_of(self, key: u64) -> Address {
+        let key = key & !VALID;
+        if self.is_physical {
+            return Address { process: 0, virtual_address: 0, physical: key << self.line_bits };
+        }
+        let process = (key >> (VIRTUAL_BITS - self.line_bits)) as u32;
+        Address { process, virtual_address: key << self.line_bits & VIRTUAL_MASK, physical: 0 }
+    }
+}
+
 impl Address {
     /// The start of the next line, which only makes sense within a page.
     pub(crate) fn next_line(&self, line_bits: u32) -> Address {

@@ -8,6 +8,7 @@
 mod address;
 mod attribution;
 mod blocks;
+mod by_process;
 mod causes;
 mod design_file;
 mod explain;

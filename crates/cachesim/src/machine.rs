@@ -3,6 +3,7 @@
 //! What comes in: runs of blocks of one process, and what happens between them. What goes out: tuples, and counters at
 //! the end. It does not know tasks or the order of the trace.
 
+mod back;
 mod buffers;
 mod clocks;
 mod common_lines;
@@ -19,6 +20,7 @@ mod plan;
 mod privates;
 mod replacement;
 mod run;
+mod running;
 mod totals;
 mod view_set;
 mod walk;
@@ -32,7 +34,9 @@ pub(crate) use plan::{FallbackReason, Kind, fallbacks};
 pub(crate) use totals::plain_result;
 pub(crate) use view_set::ViewSet;
 
+use crate::address::KeyFormat;
 use crate::attribution::Context;
+use crate::by_process::ByProcess;
 use crate::frames::Frames;
 use crate::mappings::Mappings;
 use clocks::Clocks;
@@ -65,6 +69,7 @@ pub(crate) struct Machine<L> {
     state: State<L>,
     /// Counters of private hierarchies that are gone.
     ended: Ended,
+    by_process: ByProcess,
     /// Cycles at the start of the open tuple, and at the end of its last block.
     opened: Option<[u64; READ]>,
     closed: [u64; READ],
@@ -119,11 +124,17 @@ impl<L: Listener> Machine<L> {
         Machine::planned(design, plan)
     }
 
+    /// How the lines of a level are known.
+    pub(crate) fn key_format(&self, level: usize) -> KeyFormat {
+        self.plan.levels[level].key_format()
+    }
+
     fn planned(design: Design, plan: Plan) -> Machine<L> {
         Machine {
             entry: Entry::new(&plan),
             state: State::new(&plan),
             ended: Ended::new(&plan),
+            by_process: ByProcess::new(VIEWS * plan.levels.len()),
             opened: None,
             closed: [0; READ],
             tuples: Vec::new(),
@@ -151,6 +162,7 @@ impl<L: Listener> Machine<L> {
 
     /// Another address space runs from here on.
     pub(crate) fn change_process(&mut self, to: u32) {
+        self.count_running();
         self.state.levels.iter_mut().for_each(Level::split_all);
         if self.state.privates.running() != NOBODY {
             self.state.listener.switched_out(self.state.requester);
@@ -166,16 +178,19 @@ impl<L: Listener> Machine<L> {
         let mut private = self.state.privates.take_to_run(to, &self.plan);
         self.state.exchange_private(&mut private);
         self.state.privates.put_back(to, private);
+        self.restart_running();
     }
 
     /// Nobody is left in an address space.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
             // What it still does, it does with a hierarchy of its own again.
+            self.count_running();
             let mut private = Box::new(Private::new(&self.plan));
             self.state.levels.iter_mut().for_each(Level::split_all);
             self.state.exchange_private(&mut private);
             self.restart_private_clock(private.now);
+            self.restart_running();
             Some(private)
         } else {
             self.state.privates.remove(process)

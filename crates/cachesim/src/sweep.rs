@@ -1,4 +1,4 @@
-//! Many designs that differ in the size and ways of some levels, in one pass.
+//! Many designs that differ in the size and ways of some levels, or in all behind one, in one pass.
 //!
 //! What comes in: designs, and the same runs of blocks and marks that a machine takes. What goes out: for one of them
 //! what its machine says, for all others the same counters and sums of tuples, to the last digit. The method is in
@@ -8,12 +8,16 @@ mod behind;
 mod depths;
 mod direct;
 mod family;
+mod feed;
 mod grid;
 mod groups;
 mod mru_prefix;
+mod results;
 mod shape;
 mod stacks;
+mod through;
 mod tuples;
+mod view_stacks;
 
 pub(crate) use family::Family;
 pub(crate) use groups::groups;

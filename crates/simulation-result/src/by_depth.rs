@@ -42,7 +42,8 @@ mod tests {
         .expect("a design");
         let counts = HierarchyCounts { cycles: u64::MAX, ..HierarchyCounts::default() };
         let hierarchies = ByView { shared: counts.clone(), private: counts.clone(), flushed: counts };
-        serde_json::to_value(DesignResult { design, hierarchies, physical_pages: None, detail }).expect("JSON")
+        serde_json::to_value(DesignResult { design, hierarchies, by_process: Vec::new(), physical_pages: None, detail })
+            .expect("JSON")
     }
 
     #[test]

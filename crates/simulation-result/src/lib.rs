@@ -7,6 +7,7 @@
 
 mod attribution;
 mod by_depth;
+mod by_process;
 mod since;
 
 use schemars::JsonSchema;
@@ -18,6 +19,7 @@ use switchcost_record::HostManifest;
 pub use attribution::{
     CallCost, Eviction, EvictorPlace, GainedCycles, KernelBatch, LostCycles, LostTo, PlaceCost, WorkingSetLoss,
 };
+pub use by_process::ProcessMisses;
 
 /// Three hierarchies of one design that see the same references.
 #[derive(
@@ -110,11 +112,27 @@ pub struct LevelCounts {
     pub stream_hits: u64,
     /// Cycles spent here: hits, misses, walks.
     pub cycles: u64,
+    /// Lines that were prefetched into the sets and looked up there later, each once. 0 in records from before it was counted, as those
+    /// below.
+    #[serde(default)]
+    pub prefetch_hits: u64,
+    /// Of the stream hits, those whose line was still on its way.
+    #[serde(default)]
+    pub late_stream_hits: u64,
+    /// Lines lost since a level behind lost its line with all inside.
+    #[serde(default)]
+    pub back_invalidations: u64,
+    /// Lines given to an exclusive level below without being modified.
+    #[serde(default)]
+    pub moves: u64,
+    /// Lines that took the bus to the level below, where it takes time.
+    #[serde(default)]
+    pub bus_lines: u64,
 }
 
 impl LevelCounts {
     /// All of them by name.
-    pub fn counters(&self) -> [(&'static str, u64); 12] {
+    pub fn counters(&self) -> [(&'static str, u64); 17] {
         [
             ("instruction_accesses", self.instruction_accesses),
             ("instruction_misses", self.instruction_misses),
@@ -128,6 +146,11 @@ impl LevelCounts {
             ("victim_hits", self.victim_hits),
             ("stream_hits", self.stream_hits),
             ("cycles", self.cycles),
+            ("prefetch_hits", self.prefetch_hits),
+            ("late_stream_hits", self.late_stream_hits),
+            ("back_invalidations", self.back_invalidations),
+            ("moves", self.moves),
+            ("bus_lines", self.bus_lines),
         ]
     }
 
@@ -233,6 +256,9 @@ pub struct DesignResult {
     pub design: Design,
     /// The three hierarchies.
     pub hierarchies: ByView<HierarchyCounts>,
+    /// Their misses by process, in the order of numbers, of those that missed anything. Empty in records from before they were counted.
+    #[serde(default)]
+    pub by_process: Vec<ProcessMisses>,
     /// Where physical addresses are from. None where no level wants any.
     pub physical_pages: Option<PhysicalPages>,
     /// Why. None where a single pass was for many designs.
@@ -260,6 +286,9 @@ pub struct Detail {
     pub gained_cycles: GainedCycles,
     /// The most lines that the shared hierarchy held at any time, by level, then by TLB.
     pub most_held: Vec<u64>,
+    /// The same whenever the instructions so far had doubled, from [`FIRST_FILL_POINT`] on. Empty in records from before it was kept.
+    #[serde(default)]
+    pub fill_curve: Vec<FillPoint>,
     /// What is lost and restored, by level.
     pub losses: Vec<WorkingSetLoss>,
     /// Evictions: the pairs of processes that occur, by level, evictor, victim.
@@ -275,6 +304,18 @@ pub struct Detail {
     /// What the kernel takes, by 39 to 78 batches of switches (fewer, if there are fewer). Empty where the trace has no instructions of a
     /// kernel.
     pub kernel_batches: Vec<KernelBatch>,
+}
+
+/// Instructions before the first point of a fill curve.
+pub const FIRST_FILL_POINT: u64 = 256;
+
+/// How full caches were.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FillPoint {
+    /// Instructions so far.
+    pub instructions: u64,
+    /// The most lines of the shared hierarchy so far, by level, then by TLB.
+    pub most_held: Vec<u64>,
 }
 
 /// What a part of a trace held and what every design made of it.

@@ -2,7 +2,7 @@
 
 use crate::{
     ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles, LostTo,
-    MissDifference, MissOrigins, PhysicalPages, WorkingSetLoss,
+    MissDifference, MissOrigins, PhysicalPages, ProcessMisses, WorkingSetLoss,
 };
 
 impl DesignResult {
@@ -12,6 +12,7 @@ impl DesignResult {
     pub fn since(self, before: &DesignResult) -> DesignResult {
         DesignResult {
             hierarchies: self.hierarchies.since(&before.hierarchies),
+            by_process: by_process(self.by_process, &before.by_process),
             physical_pages: both(self.physical_pages, before.physical_pages.as_ref(), PhysicalPages::since),
             detail: both(self.detail, before.detail.as_ref(), Detail::since),
             ..self
@@ -39,6 +40,14 @@ fn each<T>(now: Vec<T>, before: &[T], since: impl Fn(T, &T) -> T) -> Vec<T> {
 
 fn both<T>(now: Option<T>, before: Option<&T>, since: impl Fn(T, &T) -> T) -> Option<T> {
     now.zip(before).map(|(now, before)| since(now, before))
+}
+
+fn by_process(now: Vec<ProcessMisses>, before: &[ProcessMisses]) -> Vec<ProcessMisses> {
+    let since = |now: ProcessMisses| {
+        let then = before.iter().find(|then| then.process == now.process);
+        now.since(then)
+    };
+    now.into_iter().map(since).filter(ProcessMisses::is_any).collect()
 }
 
 /// Both are in the same order, and no pair goes away.
@@ -89,6 +98,11 @@ impl LevelCounts {
             victim_hits: self.victim_hits - before.victim_hits,
             stream_hits: self.stream_hits - before.stream_hits,
             cycles: self.cycles - before.cycles,
+            prefetch_hits: self.prefetch_hits - before.prefetch_hits,
+            late_stream_hits: self.late_stream_hits - before.late_stream_hits,
+            back_invalidations: self.back_invalidations - before.back_invalidations,
+            moves: self.moves - before.moves,
+            bus_lines: self.bus_lines - before.bus_lines,
             ..self
         }
     }

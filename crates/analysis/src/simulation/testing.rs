@@ -51,6 +51,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
     DesignResult {
         design: design(name),
         hierarchies: ByView { shared: counts(0), private: counts(0), flushed: counts(0) },
+        by_process: Vec::new(),
         physical_pages: None,
         detail: (depth == Depth::Full).then(Detail::default),
     }

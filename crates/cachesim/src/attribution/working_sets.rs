@@ -1,6 +1,6 @@
 //! What processes have in the shared levels, and lose there while they are away.
 
-use switchcost_simulation_result::{Detail, WorkingSetLoss};
+use switchcost_simulation_result::{Detail, FillPoint, WorkingSetLoss};
 
 use super::column;
 use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester};
@@ -34,9 +34,14 @@ pub(crate) struct WorkingSets {
     absences: Vec<Option<Absence>>,
     /// By cache and [`column`] of an owner: lines that it has.
     residents: Vec<Vec<u32>>,
+    fill_curve: Vec<FillPoint>,
 }
 
 impl WorkingSets {
+    fn most_held(&self) -> Vec<u64> {
+        self.sums.iter().map(|sums| sums.most_held).collect()
+    }
+
     #[inline]
     fn lose(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester) {
         if line.owner() != lookup.requester.process()
@@ -57,6 +62,7 @@ impl Listener for WorkingSets {
             sums: vec![Sums::default(); levels.all],
             absences: Vec::new(),
             residents: vec![Vec::new(); levels.caches],
+            fill_curve: Vec::new(),
         }
     }
 
@@ -121,6 +127,10 @@ impl Listener for WorkingSets {
         }
     }
 
+    fn instructions_doubled(&mut self, instructions: u64) {
+        self.fill_curve.push(FillPoint { instructions, most_held: self.most_held() });
+    }
+
     fn report(&mut self, levels: &[String], detail: &mut Detail) {
         let named = levels.iter().cloned().zip(&self.sums).take(self.residents.len());
         let losses = named.map(|(level, sums)| WorkingSetLoss {
@@ -131,6 +141,7 @@ impl Listener for WorkingSets {
             restored: sums.restored,
         });
         detail.losses = losses.collect();
-        detail.most_held = self.sums.iter().map(|sums| sums.most_held).collect();
+        detail.most_held = self.most_held();
+        detail.fill_curve = self.fill_curve.clone();
     }
 }

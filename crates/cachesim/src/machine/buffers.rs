@@ -172,6 +172,11 @@ impl Bus {
         Bus { cycles: cycles.into(), free: 0 }
     }
 
+    /// Whether lines take any time on it.
+    pub(super) fn is_counted(&self) -> bool {
+        self.cycles > 0
+    }
+
     /// One line more, from `time` on; gives how long it waits for those before it.
     #[inline]
     pub(super) fn take(&mut self, time: u64) -> u64 {

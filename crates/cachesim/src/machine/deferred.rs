@@ -3,6 +3,7 @@
 use super::VIEWS;
 use super::listener::{Levels, Listener};
 use super::plan::Kind;
+use crate::address::Address;
 
 /// A request to such a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,7 @@ pub(crate) struct DeferredRequest {
     /// None where a modified line is given to the level.
     pub(crate) kind: Option<Kind>,
     pub(crate) is_demand: bool,
+    pub(crate) address: Address,
 }
 
 /// Those of each view; of private views, that of the running process.

@@ -26,6 +26,11 @@ pub(super) struct Counts {
     pub(super) victim_hits: u64,
     pub(super) stream_hits: u64,
     pub(super) cycles: u64,
+    pub(super) prefetch_hits: u64,
+    pub(super) late_stream_hits: u64,
+    pub(super) back_invalidations: u64,
+    pub(super) moves: u64,
+    pub(super) bus_lines: u64,
 }
 
 impl Counts {
@@ -40,6 +45,11 @@ impl Counts {
         self.victim_hits += other.victim_hits;
         self.stream_hits += other.stream_hits;
         self.cycles += other.cycles;
+        self.prefetch_hits += other.prefetch_hits;
+        self.late_stream_hits += other.late_stream_hits;
+        self.back_invalidations += other.back_invalidations;
+        self.moves += other.moves;
+        self.bus_lines += other.bus_lines;
     }
 }
 
@@ -76,6 +86,8 @@ pub(super) struct Lines {
     requesters: Vec<Requester>,
     /// Notes on private copies; 0 is none.
     notes: Vec<u64>,
+    /// Whether a line was prefetched and not looked up since; empty where none is.
+    is_unused: Vec<bool>,
     touched: Touched,
     pub(super) order: Order,
     pub(super) victims: Victims,
@@ -97,6 +109,7 @@ impl Lines {
             addresses: vec![Address::default(); if_any(plan.carries_addresses)],
             requesters: vec![Requester::default(); if_any(role == Role::Shared)],
             notes: vec![0; if_any(role == Role::Private)],
+            is_unused: vec![false; if_any(plan.fetches_next_line)],
             touched: if is_flushed { Touched::Some(Vec::new()) } else { Touched::Unused },
             order: Order::new(plan),
             victims: plan.victim.map(|victim| Victims::new(victim.lines)).unwrap_or_default(),
@@ -115,6 +128,28 @@ impl Lines {
     pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
         let start = set * self.ways;
         way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
+    }
+
+    /// A line goes over the bus, from `time` on; gives how long it waits for those before it.
+    #[inline]
+    pub(super) fn take_bus(&mut self, time: u64) -> u64 {
+        self.counts.bus_lines += u64::from(self.bus.is_counted());
+        self.bus.take(time)
+    }
+
+    /// A line came in before it was asked for.
+    pub(super) fn note_prefetched(&mut self, slot: usize) {
+        if let Some(is_unused) = self.is_unused.get_mut(slot) {
+            *is_unused = true;
+        }
+    }
+
+    /// The line of a slot is looked up: the first time after it was prefetched, that is counted.
+    #[inline]
+    pub(super) fn count_use(&mut self, slot: usize) {
+        if let Some(is_unused) = self.is_unused.get_mut(slot) {
+            self.counts.prefetch_hits += u64::from(std::mem::take(is_unused));
+        }
     }
 
     /// The line of a slot was found: the replacement state is updated.
@@ -220,6 +255,9 @@ impl Lines {
             return None;
         }
         let is_modified = self.is_modified.get_mut(slot).is_some_and(std::mem::take);
+        if let Some(is_unused) = self.is_unused.get_mut(slot) {
+            *is_unused = false;
+        }
         let address = self.addresses.get(slot).copied().unwrap_or_else(|| plan.address_of(key));
         let requester = self.requester(slot);
         self.set_note(slot, 0);

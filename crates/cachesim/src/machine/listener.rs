@@ -260,6 +260,8 @@ listener! {
     fn call_ended(counted: &[u64], is_switch: bool);
     /// A switch from one task to another, before which there were so many, and so many instructions of the kernel.
     fn task_switched(switches: u64, kernel_instructions: u64);
+    /// The instructions of the trace have doubled since the last time.
+    fn instructions_doubled(instructions: u64);
     /// The first part of the trace begins: what cannot be subtracted is counted anew.
     fn parts_begin();
     /// Says what it has counted so far; the names are those of all levels, TLBs behind caches.

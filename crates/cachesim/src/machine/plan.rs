@@ -6,7 +6,7 @@ use switchcost_design::{
 };
 
 use super::replacement::Policy;
-use crate::address::{Address, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
+use crate::address::{Address, KeyFormat, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 
 /// Prefetches and frames end at pages of this size, whatever is simulated.
 pub(super) const SMALLEST_PAGE_BITS: u32 = 12;
@@ -334,12 +334,11 @@ impl LevelPlan {
 
     /// What the key shows of the address.
     pub(super) fn address_of(&self, key: u64) -> Address {
-        let key = key & !VALID;
-        if self.has_physical_tag {
-            return Address { process: 0, virtual_address: 0, physical: key << self.line_bits };
-        }
-        let process = (key >> (VIRTUAL_BITS - self.line_bits)) as u32;
-        Address { process, virtual_address: key << self.line_bits & VIRTUAL_MASK, physical: 0 }
+        self.key_format().address_of(key)
+    }
+
+    pub(super) fn key_format(&self) -> KeyFormat {
+        KeyFormat { line_bits: self.line_bits, is_physical: self.has_physical_tag }
     }
 
     /// The process of a key; none where tags are physical.

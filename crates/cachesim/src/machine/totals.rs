@@ -1,7 +1,7 @@
 //! What a machine says in the end.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, DesignResult, Detail, HierarchyCounts, LevelCounts};
+use switchcost_simulation_result::{ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, ProcessMisses};
 
 use super::lines::Counts;
 use super::listener::Listener;
@@ -63,12 +63,17 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
         victim_hits: counts.victim_hits,
         stream_hits: counts.stream_hits,
         cycles: counts.cycles,
+        prefetch_hits: counts.prefetch_hits,
+        late_stream_hits: counts.late_stream_hits,
+        back_invalidations: counts.back_invalidations,
+        moves: counts.moves,
+        bus_lines: counts.bus_lines,
     }
 }
 
 /// Counters without anything that says why.
 pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>) -> DesignResult {
-    DesignResult { design, hierarchies, physical_pages: None, detail: None }
+    DesignResult { design, hierarchies, by_process: Vec::new(), physical_pages: None, detail: None }
 }
 
 impl Machine<Attribution> {
@@ -91,6 +96,8 @@ impl<L: Listener> Machine<L> {
         let of = |view| self.hierarchy(view, references);
         let hierarchies = ByView { shared: of(SHARED), private: of(PRIVATE), flushed: of(FLUSHED) };
         let mut result = plain_result(self.design.clone(), hierarchies);
+        self.count_running();
+        result.by_process = self.by_process.misses().filter(ProcessMisses::is_any).collect();
         result.physical_pages = self.state.frames.as_ref().map(Frames::counts);
         if L::COMPARES {
             let shared = &result.hierarchies.shared;

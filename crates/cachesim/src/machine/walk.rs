@@ -70,12 +70,14 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.listener.deferred(view, DeferredRequest { level: at, key, kind: Some(kind), is_demand });
+            self.listener
+                .deferred(view, DeferredRequest { level: at, key, kind: Some(kind), is_demand, address: *address });
             return Answer { is_miss: true, ..Answer::default() };
         }
         self.levels[at].split(set);
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(view, at).find(set, key) {
+            self.lines(view, at).count_use(slot);
             if view == SHARED && is_demand {
                 self.found_in_shared(at, set, key, slot);
             }
@@ -166,9 +168,12 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
         if let Some((stream, arrives)) = self.lines(view, at).streams.take_head(key) {
             let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
-            let cycles = arrives.saturating_sub(self.time(view)).max(cycles);
+            let late = arrives.saturating_sub(self.time(view));
+            let (cycles, is_late) = (late.max(cycles), late > cycles);
             self.spend(request, cycles);
-            self.lines(view, at).counts.stream_hits += 1;
+            let counts = &mut self.lines(view, at).counts;
+            counts.stream_hits += 1;
+            counts.late_stream_hits += u64::from(is_late);
             self.arrive(request, set, key, false, is_store);
             self.prefetch_into_stream(request, stream);
             return Answer { cycles, is_miss: true, is_modified: false };
@@ -191,7 +196,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
     fn fetch_from_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Request { view, at, .. } = request;
         let time = self.time(view);
-        let cycles = self.lines(view, at).bus.take(time) + self.plan_of(at).miss_cycles;
+        let cycles = self.lines(view, at).take_bus(time) + self.plan_of(at).miss_cycles;
         self.spend(request, cycles);
         let below = self.ask_next(request, kind);
         Answer { cycles: cycles + below.cycles, ..below }

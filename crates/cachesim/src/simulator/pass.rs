@@ -1,6 +1,6 @@
 //! One pass over the event stream: a design by itself, or a family of them, and who runs.
 
-use switchcost_simulation_result::{ByView, DesignResult, Interval};
+use switchcost_simulation_result::{ByView, DesignResult, FIRST_FILL_POINT, Interval};
 use switchcost_trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
 
 use super::parts::{ALL, Counted, Fed, Part};
@@ -56,6 +56,8 @@ pub(super) struct Pass {
     /// The tuple under way; its cycles are the machine's to say.
     open: Option<Interval>,
     counted: Counted,
+    /// Instructions at which they have doubled next.
+    doubled_at: u64,
     /// Tuples of segments that have ended in the chunk.
     tuples: Vec<Interval>,
     /// The part under way, none where caches are warmed up: the whole trace is one.
@@ -79,6 +81,7 @@ impl Pass {
             has_begun: false,
             open: None,
             counted: Counted::default(),
+            doubled_at: FIRST_FILL_POINT,
             tuples: Vec::new(),
             part: Some(ALL),
             before_all: None,
@@ -163,6 +166,15 @@ impl Pass {
         let stores: u64 = references.iter().map(|reference| u64::from(reference.is_store())).sum();
         self.counted.loads += references.len() as u64 - stores;
         self.counted.stores += stores;
+    }
+
+    /// At the end of the first block with which the instructions have doubled.
+    fn see_doubled(&mut self) {
+        let instructions = self.counted.instructions;
+        if instructions >= self.doubled_at {
+            self.runner.in_full().listener_mut().instructions_doubled(instructions);
+            self.doubled_at = FIRST_FILL_POINT << ((instructions / FIRST_FILL_POINT).ilog2() + 1);
+        }
     }
 
     /// Before the first switch process 0 runs.
@@ -326,11 +338,12 @@ impl Pass {
 impl TakePieces for Pass {
     fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
         while !blocks.is_empty() {
-            let limit = self.open_tuple();
+            let limit = self.open_tuple().min(self.doubled_at - self.counted.instructions);
             let run = Run::cut(blocks, &self.weights, limit);
             let (now, later) = references.split_at(run.references);
             let (these, rest) = blocks.split_at(run.blocks);
             self.run(these, now, run.instructions);
+            self.see_doubled();
             blocks = rest;
             references = later;
         }

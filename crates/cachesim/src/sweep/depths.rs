@@ -6,7 +6,7 @@ use super::VIEWS;
 
 /// All three views at once.
 const ALIKE: usize = VIEWS;
-const KINDS: usize = 3;
+const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
 /// Counts by depth. A line at depth `d` is found by levels of more than `d` ways; depth 0 is not counted, and all
 /// depths from `ways` on are one.
@@ -30,7 +30,7 @@ impl Depths {
         let depths = ways + 1;
         Depths {
             ways,
-            references: vec![0; (VIEWS + 1) * KINDS * depths],
+            references: vec![0; (VIEWS + 1) * KINDS.len() * depths],
             demand: vec![0; (VIEWS + 1) * depths],
             others: vec![0; (VIEWS + 1) * depths],
             modified: vec![0; VIEWS * depths],
@@ -40,7 +40,7 @@ impl Depths {
 
     #[inline]
     fn reference_at(&self, view: usize, kind: Kind, depth: usize) -> usize {
-        (view * KINDS + kind as usize) * (self.ways + 1) + depth
+        (view * KINDS.len() + kind as usize) * (self.ways + 1) + depth
     }
 
     #[inline]
@@ -92,14 +92,25 @@ impl Depths {
 
     /// Demand lookups, by view, that are misses with `ways[i]` ways: one row of `into` each. The ways descend.
     pub(super) fn demand_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
+        self.add_up(ways, into, |view, depth| self.demand[self.at(view, depth)]);
+    }
+
+    /// The same of all references that miss.
+    pub(super) fn reference_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
+        let of = |view, kind, depth| self.references[self.reference_at(view, kind, depth)];
+        self.add_up(ways, into, |view, depth| KINDS.iter().map(|&kind| of(view, kind, depth)).sum());
+    }
+
+    /// What lies at each of the ways or deeper.
+    fn add_up(&self, ways: &[usize], into: &mut [[u64; VIEWS]], at_depth: impl Fn(usize, usize) -> u64) {
         let mut sums = [0; VIEWS];
         let mut depth = self.ways + 1;
         for (row, &ways) in into.iter_mut().zip(ways) {
             while depth > ways {
                 depth -= 1;
-                let alike = self.demand[self.at(ALIKE, depth)];
+                let alike = at_depth(ALIKE, depth);
                 for (view, sum) in sums.iter_mut().enumerate() {
-                    *sum += self.demand[self.at(view, depth)] + alike;
+                    *sum += at_depth(view, depth) + alike;
                 }
             }
             *row = sums;
@@ -117,8 +128,7 @@ impl Depths {
     /// Lines brought into a view with so many ways.
     pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
         let of = |view| self.others[self.at(view, ways)..].iter().take(self.ways + 1 - ways).sum::<u64>();
-        let kinds = [Kind::Fetch, Kind::Load, Kind::Store];
-        kinds.map(|kind| self.misses(view, kind, ways)).iter().sum::<u64>() + of(view) + of(ALIKE)
+        KINDS.map(|kind| self.misses(view, kind, ways)).iter().sum::<u64>() + of(view) + of(ALIKE)
     }
 
     /// Modified lines that left a view with so many ways.

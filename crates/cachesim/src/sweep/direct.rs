@@ -334,7 +334,7 @@ impl DirectGrid {
         let mut depths = [ways; VIEWS];
         let mut modified = [ways as u8; VIEWS];
         for view in [SHARED, PRIVATE, FLUSHED] {
-            let stacks = &mut self.rest.stacks[view];
+            let stacks = &mut self.rest.stacks.views[view];
             if stacks.are_empty() {
                 continue;
             }
@@ -364,7 +364,7 @@ impl DirectGrid {
             let set = set as usize;
             let views: &[usize] = if loses_flushed { &[SHARED, PRIVATE] } else { &[SHARED, PRIVATE, FLUSHED] };
             for &view in views {
-                self.rest.stacks[view].put_first(set, self.prefix.lines(set, view));
+                self.rest.stacks.views[view].put_first(set, self.prefix.lines(set, view));
             }
         }
         self.prefix.clear();

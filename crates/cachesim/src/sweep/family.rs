@@ -1,16 +1,16 @@
 //! A family: designs that differ in some levels only, simulated together.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, DesignResult, HierarchyCounts, Interval, LevelCounts, View};
+use switchcost_simulation_result::{ByView, DesignResult, Interval, ProcessMisses};
 use switchcost_trace::{BlockRun, Reference};
 
 use crate::attribution::{Attribution, ByPlace};
-use crate::machine::{Kind, Machine, PageChange, RunContext, plain_result};
+use crate::by_process::ByProcess;
+use crate::machine::{Machine, PageChange, RunContext, plain_result};
 
-use super::behind::Behind;
-use super::depths::Depths;
-use super::direct::Direct;
-use super::groups::Group;
+use super::feed::Feed;
+use super::groups::{Group, Position};
+use super::results::{Results, swept_cycles};
 use super::shape::{GridSlot, Shape};
 use super::tuples::Tuples;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
@@ -29,31 +29,19 @@ pub(crate) struct Family {
     opened: Option<Vec<u64>>,
     closed: Option<Vec<u64>>,
     tuples: Tuples,
+    running: Option<u32>,
+    /// Misses by column.
+    by_process: ByProcess,
 }
 
 #[derive(Debug)]
-struct Member {
+pub(super) struct Member {
     number: u16,
-    design: Design,
+    pub(super) design: Design,
     /// By swept level.
-    places: Vec<GridSlot>,
-}
-
-/// Where lookups come from.
-#[derive(Debug)]
-enum Feed {
-    Direct(Direct),
-    Behind(Box<Behind>),
-}
-
-/// The same of whichever it is.
-macro_rules! either {
-    ($feed:expr, $call:ident($($argument:expr),*)) => {
-        match $feed {
-            Feed::Direct(direct) => direct.$call($($argument),*),
-            Feed::Behind(behind) => behind.$call($($argument),*),
-        }
-    };
+    pub(super) places: Vec<GridSlot>,
+    /// Where a row has the cycles of its levels behind.
+    pub(super) cycles_behind: Option<usize>,
 }
 
 impl Family {
@@ -67,23 +55,23 @@ impl Family {
             shape
         };
         let shapes: Vec<Shape> = group.levels.iter().map(shape).collect();
-        let member = |(number, design): (u16, Design)| {
+        let (entries, has_behind) = (shapes.len() + columns, group.position == Position::Between);
+        let member = |(place, (number, design)): (usize, (u16, Design))| {
             let places = shapes.iter().filter_map(|shape| shape.place(&design)).collect();
-            Member { number, design, places }
+            Member { number, design, places, cycles_behind: has_behind.then_some(entries + place) }
         };
-        let members: Vec<Member> = designs.into_iter().map(member).collect();
-        let feed = match group.is_behind {
-            false => Feed::Direct(Direct::new(&shapes)),
-            true => Feed::Behind(Box::new(Behind::new(members[0].design.clone(), &shapes))),
-        };
-        let width = VIEWS * (shapes.len() + columns);
+        let members: Vec<Member> = designs.into_iter().enumerate().map(member).collect();
+        let places: Vec<GridSlot> = members.iter().map(|member| member.places[0]).collect();
+        let width = VIEWS * (entries + if has_behind { members.len() } else { 0 });
         Family {
             guide: Box::new(Machine::new(members[0].design.clone())),
             row: vec![0; width],
             tuples: Tuples::new(VIEWS + width),
+            running: None,
+            by_process: ByProcess::new(VIEWS * columns),
+            feed: Feed::new(group.position, &all, &shapes, &places),
             members,
             shapes,
-            feed,
             is_stale: false,
             opened: None,
             closed: None,
@@ -97,15 +85,15 @@ impl Family {
 
     pub(crate) fn skip_no_repeats(&mut self) {
         self.guide.skip_no_repeats();
-        if let Feed::Behind(behind) = &mut self.feed {
-            behind.front_mut().skip_no_repeats();
+        if let Some(front) = self.feed.front_mut() {
+            front.skip_no_repeats();
         }
     }
 
     pub(crate) fn change_pages(&mut self, change: PageChange) {
         self.guide.change_pages(change);
-        if let Feed::Behind(behind) = &mut self.feed {
-            behind.front_mut().change_pages(change);
+        if let Some(front) = self.feed.front_mut() {
+            front.change_pages(change);
         }
     }
 
@@ -119,10 +107,7 @@ impl Family {
             self.opened = Some(self.counted().to_vec());
         }
         self.guide.run(blocks, references, context);
-        match &mut self.feed {
-            Feed::Direct(direct) => direct.run(blocks, references),
-            Feed::Behind(behind) => behind.run(blocks, references, context),
-        }
+        self.feed.run(blocks, references, context);
         self.is_stale = true;
     }
 
@@ -130,27 +115,26 @@ impl Family {
         if self.opened.is_some() && self.closed.is_none() {
             self.closed = Some(self.counted().to_vec());
         }
-        match &mut self.feed {
-            Feed::Direct(direct) => direct.touch(address, bytes, is_store),
-            Feed::Behind(behind) => behind.touch(address, bytes, is_store, context),
-        }
+        self.feed.touch(address, bytes, is_store, context);
         self.is_stale = true;
         self.guide.touch(address, bytes, is_store, context)
     }
 
     pub(crate) fn empty_flushed_view(&mut self) {
         self.guide.empty_flushed_view();
-        either!(&mut self.feed, empty_flushed_view());
+        self.feed.empty_flushed_view();
     }
 
     pub(crate) fn change_process(&mut self, to: u32) {
+        self.count_running();
+        self.running = Some(to);
         self.guide.change_process(to);
-        either!(&mut self.feed, change_process(to));
+        self.feed.change_process(to);
     }
 
     pub(crate) fn drop_process(&mut self, process: u32) {
         self.guide.drop_process(process);
-        either!(&mut self.feed, drop_process(process));
+        self.feed.drop_process(process);
     }
 
     pub(crate) fn close_tuple(&mut self, interval: Interval) {
@@ -190,102 +174,64 @@ impl Family {
         });
     }
 
-    /// Lookups by level and view, then misses by column and view, as they stand.
+    /// By view: lookups by level, misses by column, and cycles of the levels behind by member, as they stand.
     fn counted(&mut self) -> &[u64] {
         if std::mem::take(&mut self.is_stale) {
-            let (lookups, misses) = self.row.split_at_mut(VIEWS * self.shapes.len());
-            let (lookups, _) = lookups.as_chunks_mut();
-            let (misses, _) = misses.as_chunks_mut();
+            let (entries, _) = self.row.as_chunks_mut();
+            let (lookups, misses) = entries.split_at_mut(self.shapes.len());
             for (level, shape) in self.shapes.iter().enumerate() {
                 lookups[level] = self.feed.lookups(level);
                 for (number, grid) in shape.grids.iter().enumerate() {
                     self.feed.depths(level, number).demand_misses(&grid.ways, &mut misses[grid.first_column..]);
                 }
             }
+            let columns = misses.len() - self.members.iter().filter_map(|member| member.cycles_behind).count();
+            self.feed.cycles_behind(&mut misses[columns..]);
         }
         &self.row
     }
 
+    /// What has been missed since the last time is the running process's.
+    fn count_running(&mut self) {
+        let Some(running) = self.running else { return };
+        let columns: usize = self.shapes.iter().map(Shape::columns).sum();
+        let mut missed = vec![[0; VIEWS]; columns];
+        for (level, shape) in self.shapes.iter().enumerate() {
+            for (number, grid) in shape.grids.iter().enumerate() {
+                self.feed.depths(level, number).reference_misses(&grid.ways, &mut missed[grid.first_column..]);
+            }
+        }
+        self.by_process.count(running, missed.as_flattened());
+    }
+
     /// What each member makes of it, by number; the guide's is the first.
     pub(crate) fn into_results(mut self, references: [u64; 3]) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
+        self.count_running();
         let row = self.counted().to_vec();
         self.feed.finish();
+        let behind = self.feed.results_behind();
         let (guide, by_place) = self.guide.into_result(references);
-        let results = Results { row: &row, shapes: &self.shapes, feed: &self.feed, guide: &self.members[0] };
-        debug_assert_eq!(results.hierarchies(&self.members[0], &guide.hierarchies), guide.hierarchies);
-        let counters = |member: &Member| DesignResult {
-            physical_pages: guide.physical_pages,
-            ..plain_result(member.design.clone(), results.hierarchies(member, &guide.hierarchies))
+        let by_process: Vec<ProcessMisses> = self.by_process.misses().collect();
+        let results = Results {
+            row: &row,
+            shapes: &self.shapes,
+            feed: &self.feed,
+            behind: &behind,
+            by_process: &by_process,
+            guide: &guide,
+            guide_member: &self.members[0],
         };
-        let others: Vec<_> = self.members[1..].iter().map(|member| (member.number, counters(member), None)).collect();
+        debug_assert_eq!(results.hierarchies(0, &self.members[0]), guide.hierarchies);
+        debug_assert_eq!(results.by_process(0, &self.members[0]), guide.by_process);
+        let counters = |(place, member): (usize, &Member)| {
+            let result = DesignResult {
+                by_process: results.by_process(place, member),
+                physical_pages: guide.physical_pages,
+                ..plain_result(member.design.clone(), results.hierarchies(place, member))
+            };
+            (member.number, result, None)
+        };
+        let others: Vec<_> = self.members.iter().enumerate().skip(1).map(counters).collect();
         std::iter::once((self.members[0].number, guide, Some(by_place))).chain(others).collect()
-    }
-}
-
-impl Feed {
-    fn lookups(&self, level: usize) -> [u64; VIEWS] {
-        either!(self, lookups(level))
-    }
-
-    fn depths(&self, level: usize, grid: usize) -> &Depths {
-        either!(self, depths(level, grid))
-    }
-
-    fn finish(&mut self) {
-        either!(self, finish())
-    }
-}
-
-/// Cycles that one swept level takes of a row, as [`Family::counted`] gives it.
-fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view: usize) -> u64 {
-    let lookups = row[VIEWS * level + view];
-    let misses = row[VIEWS * (levels + place.column) + view];
-    place.hit_cycles * (lookups - misses) + place.miss_cycles * misses
-}
-
-/// Cycles that all swept levels take.
-fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: usize) -> u64 {
-    let places = member.places.iter().enumerate();
-    places.map(|(level, place)| level_cycles(place, level, levels, row, view)).sum()
-}
-
-/// Counters at the end.
-struct Results<'a> {
-    row: &'a [u64],
-    shapes: &'a [Shape],
-    feed: &'a Feed,
-    guide: &'a Member,
-}
-
-impl Results<'_> {
-    fn hierarchies(&self, member: &Member, guide: &ByView<HierarchyCounts>) -> ByView<HierarchyCounts> {
-        let of = |view: View, number: usize| self.hierarchy(member, guide.get(view), number);
-        ByView {
-            shared: of(View::Shared, SHARED),
-            private: of(View::Private, PRIVATE),
-            flushed: of(View::Flushed, FLUSHED),
-        }
-    }
-
-    fn hierarchy(&self, member: &Member, guide: &HierarchyCounts, view: usize) -> HierarchyCounts {
-        let levels = self.shapes.len();
-        let mut counts = guide.clone();
-        let own = swept_cycles(member, levels, self.row, view);
-        counts.cycles = (counts.cycles + own).wrapping_sub(swept_cycles(self.guide, levels, self.row, view));
-        for (number, (shape, place)) in self.shapes.iter().zip(&member.places).enumerate() {
-            let level = &mut counts.levels[shape.level];
-            self.level(level, number, place, view);
-            level.cycles = level_cycles(place, number, levels, self.row, view);
-        }
-        counts
-    }
-
-    fn level(&self, counts: &mut LevelCounts, level: usize, place: &GridSlot, view: usize) {
-        let depths = self.feed.depths(level, place.grid);
-        counts.instruction_misses = depths.misses(view, Kind::Fetch, place.ways);
-        counts.load_misses = depths.misses(view, Kind::Load, place.ways);
-        counts.store_misses = depths.misses(view, Kind::Store, place.ways);
-        counts.fills = depths.fills(view, place.ways);
-        counts.write_backs = depths.write_backs(view, place.ways);
     }
 }

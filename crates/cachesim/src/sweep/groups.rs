@@ -2,36 +2,111 @@
 
 use std::collections::HashMap;
 
-use switchcost_design::{AddressKind, Design, Holds, Inclusion, Level, Prefetch, Replacement, Ways};
+use switchcost_design::{AddressKind, Design, Holds, Inclusion, Level, Prefetch, Replacement, Ways, WritePolicy};
 use switchcost_units::Bytes;
 
 use super::stacks::MOST_WAYS;
+use super::through::MOST_MEMBERS;
 
-/// Designs that are alike but for the size, ways and cycles of some levels.
+/// Where the requests of swept levels come from, and where they go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Position {
+    /// From the processor to memory.
+    Only,
+    /// From other levels to memory.
+    Last,
+    /// From other levels to others, which each member has for itself.
+    Between,
+}
+
+/// Designs that are alike but for the size, ways and cycles of some levels, and perhaps all behind these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Places in the list of designs, ascending.
     pub(crate) members: Vec<usize>,
     /// The levels in which they may differ.
     pub(super) levels: Vec<usize>,
-    /// Whether other levels stand before those.
-    pub(super) is_behind: bool,
+    pub(super) position: Position,
 }
 
 /// All groups of so many members or more, the first members ascending.
 pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
+    let mut free: Vec<usize> = (0..designs.len()).collect();
+    let mut groups = Vec::new();
+    let most_levels = designs.iter().map(|design| design.levels.len()).max().unwrap_or(0);
+    for level in 0..most_levels {
+        let between = |design: &Design| {
+            let levels = vec![level];
+            is_between(design, level).then(|| (before_and_at(design, level), levels, Position::Between))
+        };
+        let found = alike(designs, &free, between).into_iter().filter(|group| differ_at(designs, group, level));
+        let divided = found.flat_map(divided).filter(|group| group.members.len() >= fewest_members);
+        for group in divided {
+            free.retain(|number| !group.members.contains(number));
+            groups.push(group);
+        }
+    }
+    let last = |design: &Design| {
+        let (levels, position) = swept_levels(design)?;
+        Some((likeness(design, &levels), levels, position))
+    };
+    groups.extend(alike(designs, &free, last).into_iter().filter(|group| group.members.len() >= fewest_members));
+    groups.sort_by_key(|group| group.members[0]);
+    groups
+}
+
+/// What a design is grouped by, and how it is swept then.
+type Sweep = (String, Vec<usize>, Position);
+
+fn alike(designs: &[Design], free: &[usize], sweep: impl Fn(&Design) -> Option<Sweep>) -> Vec<Group> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
-    for (number, design) in designs.iter().enumerate() {
-        let Some((levels, is_behind)) = swept_levels(design) else { continue };
-        let place = *places.entry(likeness(design, &levels)).or_insert(groups.len());
+    for &number in free {
+        let Some((likeness, levels, position)) = sweep(&designs[number]) else { continue };
+        let place = *places.entry(likeness).or_insert(groups.len());
         if place == groups.len() {
-            groups.push(Group { members: Vec::new(), levels, is_behind });
+            groups.push(Group { members: Vec::new(), levels, position });
         }
         groups[place].members.push(number);
     }
-    groups.retain(|group| group.members.len() >= fewest_members);
     groups
+}
+
+/// As many members as can be told apart in one pass.
+fn divided(group: Group) -> Vec<Group> {
+    let some = |members: &[usize]| Group { members: members.into(), ..group.clone() };
+    group.members.chunks(MOST_MEMBERS).map(some).collect()
+}
+
+/// Whether there is anything to sweep in a level.
+fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
+    let shape = |number: usize| (designs[number].levels[level].size, designs[number].levels[level].ways);
+    group.members.iter().any(|&number| shape(number) != shape(group.members[0]))
+}
+
+/// What all members of a group have in common whose levels behind one are each member's own.
+fn before_and_at(design: &Design, level: usize) -> String {
+    let mut common = design.clone();
+    common.levels.truncate(level + 1);
+    likeness(&common, &[level])
+}
+
+/// Whether a level can be swept with all behind it simulated for each member: it asks them, and they change nothing before them.
+fn is_between(design: &Design, at: usize) -> bool {
+    let levels = &design.levels;
+    let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else { return false };
+    let is_fit = |later: &Level| {
+        later.holds == level.holds
+            && later.inclusion != Inclusion::Inclusive
+            && later.index == level.tag
+            && later.tag == level.tag
+    };
+    !behind.is_empty()
+        && behind.iter().all(is_fit)
+        && is_untimed(levels)
+        && is_asked(levels, at)
+        && is_sweepable(level)
+        && level.write == WritePolicy::Back
 }
 
 /// What all members of a group have in common.
@@ -46,27 +121,33 @@ fn likeness(design: &Design, levels: &[usize]) -> String {
     format!("{common:?}")
 }
 
-/// The levels of a design that can be swept, and whether other levels stand before them.
-fn swept_levels(design: &Design) -> Option<(Vec<usize>, bool)> {
+/// The last levels of a design that can be swept.
+fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     let levels = &design.levels;
-    // The time that stores wait in buffers, and lines on a bus, depends on all levels behind, and is no sum over misses.
-    if levels.iter().any(|level| level.write_buffers.is_some() || level.is_timed()) {
+    if !is_untimed(levels) {
         return None;
     }
-    let is_asked = |at: usize| {
-        let has_before = |is_on: fn(Holds) -> bool| levels[..at].iter().any(|other| is_on(other.holds));
-        [Holds::instructions, Holds::data].into_iter().all(|is_on| !is_on(levels[at].holds) || has_before(is_on))
-    };
     let is_last = |at: usize| !(at + 1..levels.len()).any(|other| share_a_path(&levels[at], &levels[other]));
     if (0..levels.len()).all(is_last) {
         let is_virtual = |level: &Level| level.index == AddressKind::Virtual;
         let are_all = levels.iter().all(|level| is_sweepable(level) && is_virtual(level));
-        return are_all.then(|| ((0..levels.len()).collect(), false));
+        return are_all.then(|| ((0..levels.len()).collect(), Position::Only));
     }
     // A level that the processor asks too would learn nothing of references that touch several lines.
-    let is_swept = |at: &usize| is_asked(*at) && is_last(*at) && is_sweepable(&levels[*at]);
+    let is_swept = |at: &usize| is_asked(levels, *at) && is_last(*at) && is_sweepable(&levels[*at]);
     let swept: Vec<usize> = (0..levels.len()).filter(is_swept).collect();
-    (!swept.is_empty()).then_some((swept, true))
+    (!swept.is_empty()).then_some((swept, Position::Last))
+}
+
+/// The time that stores wait in buffers, and lines on a bus, depends on all levels behind, and is no sum over misses.
+fn is_untimed(levels: &[Level]) -> bool {
+    !levels.iter().any(|level| level.write_buffers.is_some() || level.is_timed())
+}
+
+/// Whether other levels stand before one on each of its paths.
+fn is_asked(levels: &[Level], at: usize) -> bool {
+    let has_before = |is_on: fn(Holds) -> bool| levels[..at].iter().any(|other| is_on(other.holds));
+    [Holds::instructions, Holds::data].into_iter().all(|is_on| !is_on(levels[at].holds) || has_before(is_on))
 }
 
 fn share_a_path(one: &Level, other: &Level) -> bool {

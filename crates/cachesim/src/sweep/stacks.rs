@@ -3,17 +3,20 @@
 /// How many ways a level of a family may have.
 pub(super) const MOST_WAYS: usize = 128;
 
+/// Modified in the levels of more than so many ways, and in no other.
+pub(super) type Beyond = u8;
+
 const LENGTH_BITS: u32 = 8;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 
 /// One stack a set. A level of so many sets and `w` ways holds the first `w` lines of each.
 ///
-/// Beside each line stands the number `m`: it is modified in the levels of more than `m` ways, and in no other.
+/// Beside each line stands a mark that says where it is modified: as [`Beyond`], or else a set of members.
 #[derive(Debug)]
-pub(super) struct Stacks {
+pub(super) struct Stacks<M> {
     ways: usize,
     keys: Vec<u64>,
-    modified_beyond: Vec<u8>,
+    marks: Vec<M>,
     /// Turn and length of each stack: those of earlier turns are empty.
     lengths: Vec<u32>,
     turn: u32,
@@ -21,12 +24,12 @@ pub(super) struct Stacks {
     is_used: bool,
 }
 
-impl Stacks {
-    pub(super) fn new(sets: usize, ways: usize) -> Stacks {
+impl<M: Copy + Default> Stacks<M> {
+    pub(super) fn new(sets: usize, ways: usize) -> Stacks<M> {
         Stacks {
             ways,
             keys: vec![0; sets * ways],
-            modified_beyond: vec![0; sets * ways],
+            marks: vec![M::default(); sets * ways],
             lengths: vec![0; sets],
             turn: 0,
             is_used: false,
@@ -44,23 +47,23 @@ impl Stacks {
         self.lengths[set] = self.turn << LENGTH_BITS | length as u32;
     }
 
-    /// Where a line is among the first `most` of its set, and its `m`.
+    /// Where a line is among the first `most` of its set, and its mark.
     #[inline]
-    pub(super) fn find(&self, set: usize, key: u64, most: usize) -> Option<(usize, u8)> {
+    pub(super) fn find(&self, set: usize, key: u64, most: usize) -> Option<(usize, M)> {
         let start = set * self.ways;
         let length = self.length(set).min(most);
         let depth = self.keys[start..start + length].iter().position(|&held| held == key)?;
-        Some((depth, self.modified_beyond[start + depth]))
+        Some((depth, self.marks[start + depth]))
     }
 
     #[inline]
-    pub(super) fn set_modified_beyond(&mut self, set: usize, depth: usize, ways: u8) {
-        self.modified_beyond[set * self.ways + depth] = ways;
+    pub(super) fn set_mark(&mut self, set: usize, depth: usize, mark: M) {
+        self.marks[set * self.ways + depth] = mark;
     }
 
     /// A line becomes the first; it was at `depth`, or nowhere.
     #[inline]
-    pub(super) fn promote(&mut self, set: usize, depth: Option<usize>, key: u64, modified_beyond: u8) {
+    pub(super) fn promote(&mut self, set: usize, depth: Option<usize>, key: u64, mark: M) {
         let start = set * self.ways;
         let passed = match depth {
             Some(depth) => depth,
@@ -72,9 +75,9 @@ impl Stacks {
             }
         };
         self.keys.copy_within(start..start + passed, start + 1);
-        self.modified_beyond.copy_within(start..start + passed, start + 1);
+        self.marks.copy_within(start..start + passed, start + 1);
         self.keys[start] = key;
-        self.modified_beyond[start] = modified_beyond;
+        self.marks[start] = mark;
     }
 
     /// Takes a line out.
@@ -82,23 +85,38 @@ impl Stacks {
     pub(super) fn remove(&mut self, set: usize, depth: usize) {
         let (start, length) = (set * self.ways, self.length(set));
         self.keys.copy_within(start + depth + 1..start + length, start + depth);
-        self.modified_beyond.copy_within(start + depth + 1..start + length, start + depth);
+        self.marks.copy_within(start + depth + 1..start + length, start + depth);
         self.set_length(set, length - 1);
     }
 
     /// Lines that are not there become the first ones, in this order.
     #[inline]
-    pub(super) fn put_first(&mut self, set: usize, lines: impl ExactSizeIterator<Item = (u64, u8)>) {
+    pub(super) fn put_first(&mut self, set: usize, lines: impl ExactSizeIterator<Item = (u64, M)>) {
         let (start, added) = (set * self.ways, lines.len());
         let kept = self.length(set).min(self.ways - added);
         self.keys.copy_within(start..start + kept, start + added);
-        self.modified_beyond.copy_within(start..start + kept, start + added);
-        for (at, (key, modified_beyond)) in lines.enumerate() {
+        self.marks.copy_within(start..start + kept, start + added);
+        for (at, (key, mark)) in lines.enumerate() {
             self.keys[start + at] = key;
-            self.modified_beyond[start + at] = modified_beyond;
+            self.marks[start + at] = mark;
         }
         self.set_length(set, kept + added);
         self.is_used = true;
+    }
+
+    /// The line at a depth, where the stack is so deep, and its mark.
+    #[inline]
+    pub(super) fn at(&self, set: usize, depth: usize) -> Option<(u64, M)> {
+        let place = set * self.ways + depth;
+        (depth < self.length(set)).then(|| (self.keys[place], self.marks[place]))
+    }
+
+    /// All lines with their depths and marks.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, u64, M)> {
+        let of_set =
+            move |set: usize| (0..self.length(set)).filter_map(move |depth| Some((depth, self.at(set, depth)?)));
+        let sets = if self.is_used { self.lengths.len() } else { 0 };
+        (0..sets).flat_map(of_set).map(|(depth, (key, mark))| (depth, key, mark))
     }
 
     /// Whether no stack holds anything.
@@ -119,14 +137,16 @@ impl Stacks {
             self.lengths.fill(0);
         }
     }
+}
 
+impl Stacks<Beyond> {
     /// Adds up lines that are still modified: place `w` of `sums` counts those of which levels of `w` ways or more hold
     /// a modified copy, but levels of fewer do not.
     pub(super) fn count_modified(&self, sums: &mut [u64]) {
         for set in 0..self.lengths.len() {
             let start = set * self.ways;
             for depth in 0..self.length(set) {
-                let fewest = depth.max(self.modified_beyond[start + depth].into()) + 1;
+                let fewest = depth.max(self.marks[start + depth].into()) + 1;
                 if let Some(sum) = sums.get_mut(fewest) {
                     *sum += 1;
                 }
@@ -139,7 +159,7 @@ impl Stacks {
 mod tests {
     use super::*;
 
-    fn keys(stacks: &Stacks, set: usize) -> Vec<u64> {
+    fn keys(stacks: &Stacks<Beyond>, set: usize) -> Vec<u64> {
         stacks.keys[set * stacks.ways..][..stacks.length(set)].to_vec()
     }
 
@@ -162,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_is_not_found_again() {
-        let mut stacks = Stacks::new(1, 2);
+        let mut stacks: Stacks<Beyond> = Stacks::new(1, 2);
         stacks.promote(0, None, 7, 0);
         stacks.clear();
         assert!(stacks.are_empty() && stacks.find(0, 7, 2).is_none());

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
 use switchcost_simulation_result::{
-    ByView, CallCost, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval, LostCycles, MissDifference,
-    MissOrigins, PlaceCost, ProcessFacts, SwitchCause, WorkingSetLoss,
+    ByView, CallCost, Eviction, EvictorPlace, FillPoint, GainedCycles, HierarchyCounts, Interval, LostCycles,
+    MissDifference, MissOrigins, PlaceCost, ProcessFacts, ProcessMisses, SwitchCause, WorkingSetLoss,
 };
 use switchcost_trace::Chunk;
 
@@ -23,6 +23,8 @@ pub(crate) struct Findings {
 #[derive(Debug, PartialEq)]
 pub(crate) struct DesignFindings {
     pub(crate) hierarchies: ByView<HierarchyCounts>,
+    /// Number of the process, not place in a list; ascending.
+    pub(crate) by_process: Vec<ProcessMisses>,
     /// Sorted: number of the process, not place in a list.
     pub(crate) tuples: Vec<Tuple>,
     /// Of designs in full only.
@@ -36,6 +38,7 @@ pub(crate) struct FullFindings {
     pub(crate) lost_to: LostCycles,
     pub(crate) gained: GainedCycles,
     pub(crate) most_held: Vec<u64>,
+    pub(crate) fill_curve: Vec<FillPoint>,
     pub(crate) losses: Vec<WorkingSetLoss>,
     /// Level, evictor, victim, lines: in the order given. [`KERNEL`] is no process.
     pub(crate) evictions: Vec<(String, u32, u32, u64)>,
@@ -115,6 +118,7 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             lost_to: detail.lost_cycles,
             gained: detail.gained_cycles,
             most_held: detail.most_held.clone(),
+            fill_curve: detail.fill_curve.clone(),
             losses: detail.losses.clone(),
             evictions: detail.evictions.iter().map(eviction).collect(),
             code: places(&detail.code),
@@ -124,7 +128,10 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
         });
         let mut tuples: Vec<Tuple> = own.map(tuple).collect();
         tuples.sort();
-        DesignFindings { hierarchies: result.hierarchies.clone(), tuples, full }
+        let numbered = |one: &ProcessMisses| ProcessMisses { process: number(one.process), misses: one.misses.clone() };
+        let mut by_process: Vec<ProcessMisses> = result.by_process.iter().map(numbered).collect();
+        by_process.sort_by_key(|one| one.process);
+        DesignFindings { hierarchies: result.hierarchies.clone(), by_process, tuples, full }
     });
     Findings { processes: outcome.processes.clone(), designs: designs.collect() }
 }
@@ -136,6 +143,7 @@ pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], places: usize) -> Findin
         tuples.sort();
         DesignFindings {
             hierarchies: one.machine.counts(),
+            by_process: one.machine.by_process(),
             tuples,
             full: is_deep.then(|| full_of_oracle(oracle, one, places)),
         }
@@ -185,6 +193,7 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
         lost_to: one.machine.lost_to,
         gained: one.machine.gained,
         most_held: one.machine.most_held.clone(),
+        fill_curve: one.machine.fill_curve.clone(),
         losses: one.machine.losses.clone(),
         evictions: evictions.collect(),
         code,
@@ -275,12 +284,12 @@ fn as_json(findings: &Findings) -> Value {
                 "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
                 "data": full.data, "evictors": full.evictors,
                 "differences": full.differences, "calls": full.calls, "lost_to": full.lost_to, "gained": full.gained,
-                "most_held": full.most_held,
+                "most_held": full.most_held, "fill_curve": full.fill_curve,
             })
         });
         let tuples: Vec<Value> = design.tuples.iter().map(tuple).collect();
         // Counters first: where they differ, all else does.
-        json!({ "a": design.hierarchies, "full": full, "tuples": tuples })
+        json!({ "a": design.hierarchies, "by_process": design.by_process, "full": full, "tuples": tuples })
     };
     let designs: Vec<Value> = findings.designs.iter().map(design).collect();
     json!({ "designs": designs, "processes": findings.processes })

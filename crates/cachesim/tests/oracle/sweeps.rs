@@ -6,7 +6,7 @@ use switchcost_trace::Chunk;
 
 use crate::agreement::{cases, options};
 use crate::findings::{Findings, compare, of_oracle, run_engine, run_oracle};
-use crate::random::designs::{Family, swept_family};
+use crate::random::designs::{Family, family_between, swept_family};
 use crate::random::streams::{cut, stream};
 
 fn swept(options: &Options) -> Options {
@@ -56,6 +56,29 @@ proptest! {
 
     #[test]
     fn a_family_agrees_with_the_oracle(family in swept_family(), options in options(), stream in stream(200)) {
+        agree_with_oracle(&family, &options, &[stream]).map_err(TestCaseError::fail)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(30))]
+
+    #[test]
+    fn a_level_between_others_agrees_with_each_member(
+        family in family_between(),
+        options in options(),
+        stream in stream(250),
+        cuts in prop::collection::vec(any::<u16>(), 0..4),
+    ) {
+        agree_with_each(&family, &options, &cut(&stream, &cuts)).map_err(TestCaseError::fail)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+
+    #[test]
+    fn a_level_between_others_agrees_with_the_oracle(family in family_between(), options in options(), stream in stream(150)) {
         agree_with_oracle(&family, &options, &[stream]).map_err(TestCaseError::fail)?;
     }
 }

@@ -5,7 +5,7 @@ use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 use switchcost_simulation_result::{
     ByView, CallCost, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
     LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
-    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
@@ -24,7 +24,13 @@ fn result(name: &str) -> DesignResult {
         HierarchyCounts { cycles: u64::MAX, write_stall_cycles: 1, levels: vec![level.clone()], tlbs: vec![level] };
     let hierarchies = ByView { shared: counts.clone(), private: counts.clone(), flushed: counts };
     let physical_pages = Some(PhysicalPages { recorded: u64::MAX, assigned: 1 });
-    DesignResult { design: design(name), hierarchies, physical_pages, detail: Some(detail()) }
+    DesignResult { design: design(name), hierarchies, by_process: by_process(), physical_pages, detail: Some(detail()) }
+}
+
+/// Of a process that there is, and one that there is not.
+fn by_process() -> Vec<ProcessMisses> {
+    let misses = vec![ByView { shared: u64::MAX, private: 1, flushed: u64::MAX }];
+    [0, u32::MAX].map(|process| ProcessMisses { process, misses: misses.clone() }).into()
 }
 
 fn detail() -> Detail {
@@ -34,6 +40,7 @@ fn detail() -> Detail {
         lost_cycles: LostCycles { kernel: LostTo { aged: u64::MAX, ..LostTo::default() }, ..LostCycles::default() },
         gained_cycles: GainedCycles { others: 7, first_touches_of_data: u64::MAX, ..GainedCycles::default() },
         most_held: vec![9],
+        fill_curve: Vec::new(),
         losses: vec![WorkingSetLoss { level: "L1".into(), returns: 4, ..WorkingSetLoss::default() }],
         evictions: vec![Eviction { level: "L1".into(), evictor: Some(0), victim: Some(1), lines: u64::MAX }],
         code: vec![PlaceCost {

@@ -26,6 +26,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
         self.lines(view, at).counts.write_backs += u64::from(line.is_modified);
         let taker = level.next_for_lines.filter(|&next| self.plan_of(next).inclusion == Inclusion::Exclusive);
+        self.lines(view, at).counts.moves += u64::from(!line.is_modified && taker.is_some());
         if line.is_modified || taker.is_some() {
             self.take_bus(view, at);
         }
@@ -39,11 +40,11 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// A line goes to the next level; nothing waits for it, except perhaps for the bus.
     fn take_bus(&mut self, view: usize, at: usize) {
         let time = self.time(view);
-        self.lines(view, at).bus.take(time);
+        self.lines(view, at).take_bus(time);
     }
 
     /// A modified line is given to a level, and on, until one holds it that is write-back.
-    fn give(&mut self, view: usize, first: usize, address: &Address) {
+    pub(in crate::machine) fn give(&mut self, view: usize, first: usize, address: &Address) {
         let mut to = Some(first);
         while let Some(at) = to {
             let level = self.plan_of(at);
@@ -58,14 +59,15 @@ impl<L: Listener> Hierarchies<'_, L> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.is_swept {
-            self.listener.deferred(view, DeferredRequest { level: at, key, kind: None, is_demand: false });
+            self.listener
+                .deferred(view, DeferredRequest { level: at, key, kind: None, is_demand: false, address: *address });
             return true;
         }
         self.levels[at].modify(view, set, key)
     }
 
     /// A line goes to an exclusive level.
-    fn move_to(&mut self, view: usize, at: usize, mut line: Line) {
+    pub(in crate::machine) fn move_to(&mut self, view: usize, at: usize, mut line: Line) {
         let level = self.plan_of(at);
         let (set, key) = (level.set(&line.address), level.key(&line.address));
         if let Some(slot) = self.lines(view, at).find(set, key) {
@@ -117,10 +119,12 @@ impl<L: Listener> Hierarchies<'_, L> {
             }
             while let Some(slot) = self.levels[at].find_below(view, set, key) {
                 is_modified |= self.remove(view, at, set, slot, how).is_some_and(|line| line.is_modified);
+                self.lines(view, at).counts.back_invalidations += 1;
             }
         }
         while let Some(line) = self.lines(view, at).victims.take(key) {
             is_modified |= line.is_modified;
+            self.lines(view, at).counts.back_invalidations += 1;
         }
         is_modified
     }

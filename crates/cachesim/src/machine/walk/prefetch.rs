@@ -64,7 +64,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
         let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
         let line = Line { address, is_modified, requester: self.lookup.requester };
-        self.insert(view, at, set, key, &line);
+        let slot = self.insert(view, at, set, key, &line);
+        self.lines(view, at).note_prefetched(slot);
     }
 
     fn prefetch(&mut self, request: Request<'_>) -> Answer {

@@ -48,21 +48,21 @@ fn varied(base: &Design, axis: &str) -> Vec<Design> {
 }
 
 /// The levels in which these designs are swept together, if they are.
-fn swept(designs: &[Design]) -> Option<(Vec<usize>, bool)> {
+fn swept(designs: &[Design]) -> Option<(Vec<usize>, Position)> {
     let groups = groups(designs, designs.len());
-    groups.first().map(|group| (group.levels.clone(), group.is_behind))
+    groups.first().map(|group| (group.levels.clone(), group.position))
 }
 
 #[test]
 fn sizes_and_ways_of_first_levels_go_together() {
-    assert_eq!(swept(&varied(&first(), "L1D.size=4KiB,8KiB")), Some((vec![0, 1], false)));
-    assert_eq!(swept(&varied(&first(), "L1I+L1D.ways=1,2,4")), Some((vec![0, 1], false)));
-    assert_eq!(swept(&varied(&first(), "L1D.miss_cycles=10,30")), Some((vec![0, 1], false)));
+    assert_eq!(swept(&varied(&first(), "L1D.size=4KiB,8KiB")), Some((vec![0, 1], Position::Only)));
+    assert_eq!(swept(&varied(&first(), "L1I+L1D.ways=1,2,4")), Some((vec![0, 1], Position::Only)));
+    assert_eq!(swept(&varied(&first(), "L1D.miss_cycles=10,30")), Some((vec![0, 1], Position::Only)));
 }
 
 #[test]
 fn last_levels_go_together_behind_the_same_first_ones() {
-    assert_eq!(swept(&varied(&both(), "L2.size=64KiB,128KiB")), Some((vec![2], true)));
+    assert_eq!(swept(&varied(&both(), "L2.size=64KiB,128KiB")), Some((vec![2], Position::Last)));
     assert_eq!(swept(&varied(&both(), "L1D.size=4KiB,8KiB")), None, "other requests to the L2");
 }
 
@@ -127,4 +127,61 @@ fn timed_designs_are_simulated_one_by_one() {
         design.levels[level].bus_cycles = 40;
         assert!(swept(&varied(&design, "L2.size=64KiB,128KiB")).is_none());
     }
+}
+
+const THIRD: &str = r#"
+[[level]]
+name = "L3"
+holds = "both"
+size = "256KiB"
+line = "32B"
+ways = 8
+replacement = "srrip"
+miss_cycles = 200
+"#;
+
+fn three() -> Design {
+    read_design(&format!("{FIRST}{SECOND}{THIRD}"), "three").expect("a design")
+}
+
+#[test]
+fn a_level_between_others_is_swept_whatever_lies_behind_it() {
+    let between = Some((vec![2], Position::Between));
+    assert_eq!(swept(&varied(&three(), "L2.size=64KiB,128KiB")), between);
+    let both = vary(&three(), &["L2.size=64KiB,128KiB", "L3.size=256KiB,512KiB", "L3.replacement=lru,fifo"]);
+    assert_eq!(swept(&both.expect("they can be built")), between);
+    assert_eq!(swept(&varied(&three(), "L3.size=256KiB,512KiB")), None, "not LRU");
+    assert_eq!(swept(&varied(&three(), "L3.replacement=lru,fifo")), None, "nothing to sweep");
+    let many =
+        varied(&three(), &format!("L2.miss_cycles={}", (0..129).map(|n| n.to_string()).collect::<Vec<_>>().join(",")));
+    assert!(groups(&many, 2).is_empty(), "nothing to sweep");
+}
+
+#[test]
+fn what_lies_behind_must_change_nothing_before_it() {
+    let is_swept_with = |change: fn(&mut Design)| {
+        let mut design = three();
+        change(&mut design);
+        swept(&varied(&design, "L2.size=64KiB,128KiB")).is_some()
+    };
+    assert!(is_swept_with(|design| design.levels[2].on_switch = OnSwitch::Flush));
+    assert!(is_swept_with(|design| design.levels[3].inclusion = Inclusion::Exclusive));
+    assert!(!is_swept_with(|design| design.levels[3].inclusion = Inclusion::Inclusive));
+    assert!(!is_swept_with(|design| design.levels[3].bus_cycles = 4), "time");
+    assert!(!is_swept_with(|design| design.levels[2].replacement = Replacement::Srrip));
+    assert!(!is_swept_with(|design| design.levels[2].write = WritePolicy::Through));
+    assert!(!is_swept_with(|design| {
+        (design.levels[3].index, design.levels[3].tag) = (AddressKind::Physical, AddressKind::Physical);
+    }));
+    assert!(!is_swept_with(|design| design.levels[3].holds = Holds::Data), "fetches end before it");
+}
+
+#[test]
+fn so_many_members_as_can_be_told_apart_go_together() {
+    let sizes: Vec<String> = (1..=4).map(|power| format!("{}KiB", 32 << power)).collect();
+    let cycles: Vec<String> = (0..40).map(|cycles| cycles.to_string()).collect();
+    let axes = [format!("L2.size={}", sizes.join(",")), format!("L2.hit_cycles={}", cycles.join(","))];
+    let found = groups(&vary(&three(), &axes).expect("they can be built"), 6);
+    let counts: Vec<usize> = found.iter().map(|group| group.members.len()).collect();
+    assert_eq!(counts, [128, 32]);
 }

@@ -314,6 +314,59 @@ fn resized(base: &Design, sizes: &Member) -> Design {
     checked(member)
 }
 
+/// Any first levels with a level behind them that differs between members, and levels behind this that each member has for itself.
+pub(crate) fn family_between() -> impl Strategy<Value = Family> {
+    let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
+    let behind = prop::collection::vec(raw_level(), 1..3);
+    let members = prop::collection::vec((size, behind), 6..10);
+    (design(), raw_level(), members, any::<bool>()).prop_map(|(base, raw, mut members, is_exclusive)| {
+        // Else there is nothing to sweep.
+        (members[0].0.1, members[1].0.1) = (1, 2);
+        let member = |(size, behind): &(_, Vec<RawLevel>)| between(&base, &raw, *size, behind, is_exclusive);
+        Family { designs: members.iter().map(member).collect(), allocates: true }
+    })
+}
+
+fn between(
+    base: &Design,
+    raw: &RawLevel,
+    (sets, ways, hit_cycles, miss_cycles): (u32, u32, u32, u32),
+    behind: &[RawLevel],
+    is_exclusive: bool,
+) -> Design {
+    let mut design = base.clone();
+    design.levels.iter_mut().for_each(untime);
+    let line = design.levels.iter().map(|level| level.line.0).max().expect("a level") << raw.line_step;
+    let is_physical = raw.addresses == 0 || design.levels.iter().any(|level| level.tag == AddressKind::Physical);
+    let kind = if is_physical { AddressKind::Physical } else { AddressKind::Virtual };
+    let mut swept = plain_level("S".to_owned(), Both, raw, line);
+    strip(&mut swept);
+    resize(&mut swept, 1 << sets, ways);
+    (swept.replacement, swept.write, swept.write_allocate, swept.write_buffers) =
+        (Replacement::Lru, WritePolicy::Back, None, None);
+    (swept.index, swept.tag, swept.on_switch) = (kind, kind, on_switch(raw));
+    (swept.hit_cycles, swept.miss_cycles, swept.bus_cycles) = (hit_cycles, miss_cycles, 0);
+    design.levels.push(swept);
+    for (place, raw) in behind.iter().enumerate() {
+        let line = design.levels.last().expect("a level").line.0;
+        let mut level =
+            plain_level(format!("B{place}"), Both, raw, line << if is_exclusive { 0 } else { raw.line_step });
+        (level.index, level.tag) = (kind, kind);
+        untime(&mut level);
+        let before: Vec<usize> = (0..design.levels.len()).collect();
+        if is_exclusive && place == 0 && design.levels.iter().all(|before| before.tag == kind) {
+            make_exclusive(&mut design.levels, &mut level, &before);
+        }
+        design.levels.push(level);
+    }
+    checked(design)
+}
+
+fn untime(level: &mut Level) {
+    (level.write_buffers, level.bus_cycles) = (None, 0);
+    level.streams = level.streams.map(|streams| StreamBuffers { timed: false, ..streams });
+}
+
 fn strip(level: &mut Level) {
     (level.prefetch, level.victim, level.streams, level.bus_cycles) =
         (Prefetch::None, None, None, if level.bus_cycles > 25 { 9 } else { 0 });

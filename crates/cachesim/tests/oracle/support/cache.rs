@@ -21,11 +21,22 @@ pub(crate) struct Line {
     used: u64,
     came: u64,
     interval: u8,
+    /// Prefetched, and not looked up since.
+    pub(crate) is_unused: bool,
 }
 
 impl Line {
     pub(crate) fn new(address: Address, is_modified: bool, run: &super::stack::Run<'_>) -> Line {
-        Line { address, is_modified, owner: run.owner, by: run.process, used: 0, came: 0, interval: 0 }
+        Line {
+            address,
+            is_modified,
+            owner: run.owner,
+            by: run.process,
+            used: 0,
+            came: 0,
+            interval: 0,
+            is_unused: false,
+        }
     }
 }
 

@@ -72,6 +72,10 @@ pub(crate) enum Fault {
     OtherThanDemandTakesNoTime,
     /// A store in a write buffer sets out at once.
     BufferedStoreSetsOutAtOnce,
+    /// Every line that is found was prefetched.
+    AnyHitIsOfAPrefetch,
+    /// Whoever runs, its misses count for one process.
+    MissesAreOfOneProcess,
     /// A store after a fork goes to the page of both.
     ForksShareStores,
 }

@@ -145,4 +145,9 @@ fn add_level(sum: &mut LevelCounts, more: &LevelCounts) {
     sum.victim_hits += more.victim_hits;
     sum.stream_hits += more.stream_hits;
     sum.cycles += more.cycles;
+    sum.prefetch_hits += more.prefetch_hits;
+    sum.late_stream_hits += more.late_stream_hits;
+    sum.back_invalidations += more.back_invalidations;
+    sum.moves += more.moves;
+    sum.bus_lines += more.bus_lines;
 }

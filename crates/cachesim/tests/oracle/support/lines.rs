@@ -24,7 +24,8 @@ impl Stack {
             self.note(level, left.address, What::Left { owner: left.owner, why: Why::DrivenOut });
         }
         self.note(level, line.address, What::Arrived);
-        let Some(left) = left else { return };
+        let Some(mut left) = left else { return };
+        left.is_unused = false;
         let Some(victim) = self.levels[level].shape.victim else { return self.gone(level, left, Why::DrivenOut, time) };
         let victims = &mut self.levels[level].victims;
         victims.push(left);
@@ -41,6 +42,10 @@ impl Stack {
         }
         if line.is_modified {
             self.levels[level].counts.write_backs += 1;
+        }
+        let is_move = |next: usize| self.levels[next].shape.is_exclusive() && why != Why::Flushed;
+        if !line.is_modified && self.below(level).is_some_and(is_move) {
+            self.levels[level].counts.moves += 1;
         }
         match self.below(level) {
             Some(next) if self.levels[next].shape.is_exclusive() && why != Why::Flushed => {
@@ -90,13 +95,16 @@ impl Stack {
             for (set, way) in self.levels[before].places() {
                 if self.levels[before].sets[set][way].is_some_and(|line| is_inside(line.address)) {
                     is_modified |= self.take(before, set, way, why).is_modified;
+                    self.levels[before].counts.back_invalidations += 1;
                 }
             }
             let cache = &mut self.levels[before];
             cache.streams.iter_mut().for_each(|stream| stream.lines.retain(|&(line, _)| !is_inside(line)));
             if self.fault != Some(Fault::InclusiveForgetsVictims) {
                 is_modified |= cache.victims.iter().any(|line| line.is_modified && is_inside(line.address));
+                let held = cache.victims.len();
                 cache.victims.retain(|line| !is_inside(line.address));
+                cache.counts.back_invalidations += (held - cache.victims.len()) as u64;
             }
         }
         is_modified
@@ -114,6 +122,7 @@ impl Stack {
         }
         let start = cache.bus_free_at.max(time);
         cache.bus_free_at = start + cache.shape.bus_cycles;
+        cache.counts.bus_lines += 1;
         start - time
     }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use switchcost_design::{Design, Replacement};
 use switchcost_simulation_result::{
-    ByView, CallCost, GainedCycles, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers,
-    WorkingSetLoss,
+    ByView, CallCost, FillPoint, GainedCycles, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins,
+    OfOthers, ProcessMisses, WorkingSetLoss,
 };
 
 use super::address::{Address, KERNEL, Tag};
@@ -72,6 +72,8 @@ pub(crate) struct Machine {
     privates: BTreeMap<u32, Private>,
     /// Of private hierarchies that were dropped.
     retired: HierarchyCounts,
+    /// Misses of each view, by process, then by level and TLB.
+    by_process: BTreeMap<u32, Vec<[u64; 3]>>,
     pub(crate) origins: Vec<MissOrigins>,
     pub(crate) losses: Vec<WorkingSetLoss>,
     /// By level, then by TLB.
@@ -82,6 +84,8 @@ pub(crate) struct Machine {
     /// By level, then by TLB: lines held, and the most at any time.
     held: Vec<u64>,
     pub(crate) most_held: Vec<u64>,
+    /// Instructions, and the most lines up to there.
+    pub(crate) fill_curve: Vec<FillPoint>,
     /// Of the lookup under way: whether another process had brought in what the shared view found and the private one does not hold, and
     /// whether the private hierarchy has let that go since.
     found: Option<bool>,
@@ -116,12 +120,14 @@ impl Machine {
             flushed: Hierarchy::new(design, fault),
             privates: BTreeMap::new(),
             retired: Hierarchy::new(design, fault).counts(),
+            by_process: BTreeMap::new(),
             differences: all.clone().map(|level| MissDifference { level, ..MissDifference::default() }).collect(),
             of_others: OfOthers::default(),
             lost_to: LostCycles::default(),
             gained: GainedCycles::default(),
             held: vec![0; all.clone().count()],
             most_held: vec![0; all.clone().count()],
+            fill_curve: Vec::new(),
             found: None,
             is_asked_first: false,
             reasons: Vec::new(),
@@ -166,6 +172,37 @@ impl Machine {
                 self.of_others.lost += longer.max(0) as u64;
             }
             self.count_difference(is_tlb, first, missed, is_first_touch);
+        }
+    }
+
+    /// Misses so far, of the private view those of this process.
+    fn misses(&self, process: u32) -> Vec<[u64; 3]> {
+        let of = |hierarchy: &Hierarchy| [hierarchy.misses(false), hierarchy.misses(true)].concat();
+        let private = of(&self.privates[&process].hierarchy);
+        let pairs = of(&self.shared).into_iter().zip(private);
+        pairs.zip(of(&self.flushed)).map(|((shared, private), flushed)| [shared, private, flushed]).collect()
+    }
+
+    /// Those who missed anything.
+    pub(crate) fn by_process(&self) -> Vec<ProcessMisses> {
+        let by_view = |&[shared, private, flushed]: &[u64; 3]| ByView { shared, private, flushed };
+        let all = self.by_process.iter().filter(|(_, misses)| misses.iter().any(|of| *of != [0; 3]));
+        all.map(|(&process, misses)| ProcessMisses { process, misses: misses.iter().map(by_view).collect() }).collect()
+    }
+
+    /// References of one process, whose misses are its own.
+    pub(crate) fn references_of(&mut self, process: u32, steps: &[Step]) {
+        self.private(process);
+        let before = self.misses(process);
+        self.references(steps);
+        let after = self.misses(process);
+        let process = match self.fault {
+            Some(Fault::MissesAreOfOneProcess) => self.by_process.keys().next().copied().unwrap_or(process),
+            _ => process,
+        };
+        let sums = self.by_process.entry(process).or_insert_with(|| vec![[0; 3]; before.len()]);
+        for (sum, (now, then)) in sums.iter_mut().zip(after.iter().zip(&before)) {
+            (0..3).for_each(|view| sum[view] += now[view] - then[view]);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, CallCost, OfOthers, ProcessFacts, SwitchCause};
+use switchcost_simulation_result::{ByView, CallCost, FillPoint, OfOthers, ProcessFacts, SwitchCause};
 use switchcost_trace::{Block, Chunk, Mark, Reference};
 
 use super::address::KERNEL;
@@ -73,6 +73,8 @@ pub(crate) struct Oracle {
     segments: u32,
     /// Instructions of the trace so far.
     instructions: u64,
+    /// Instructions at which they have doubled next.
+    doubled_at: u64,
     /// The call that the running task is in.
     call: Option<u16>,
 }
@@ -97,6 +99,7 @@ impl Oracle {
             segment: None,
             segments: 0,
             instructions: 0,
+            doubled_at: 256,
             call: None,
         }
     }
@@ -155,6 +158,13 @@ impl Oracle {
             let excess = design.block(block, references, &tuple);
             *design.code.entry((program.clone(), cause.clone(), place.clone())).or_default() += excess;
             design.see_places(&self.table, &program, &cause);
+            if self.instructions >= self.doubled_at {
+                let most_held = design.machine.most_held.clone();
+                design.machine.fill_curve.push(FillPoint { instructions: self.instructions, most_held });
+            }
+        }
+        while self.instructions >= self.doubled_at {
+            self.doubled_at *= 2;
         }
     }
 
@@ -272,7 +282,7 @@ impl Oracle {
         let cause = self.segment.as_ref().expect("a task runs").cause.clone();
         for design in &mut self.designs {
             let steps = Steps::new(&design.machine.design, self.table.process).kernel(kind, address, bytes);
-            design.machine.references(&steps);
+            design.machine.references_of(self.table.process, &steps);
             design.see_places(&self.table, &program, &cause);
         }
     }
@@ -316,7 +326,7 @@ impl OneDesign {
         let instructions = u64::from(block.instructions);
         self.machine.begin_block(wanted.process, instructions);
         let steps = Steps::new(&self.machine.design, wanted.process).block(block, references);
-        self.machine.references(&steps);
+        self.machine.references_of(wanted.process, &steps);
         let after = self.machine.cycles();
         let (open, start, others) = self.open.get_or_insert_with(|| (wanted.clone(), before, others_before));
         open.instructions += instructions;

@@ -179,6 +179,9 @@ impl Stack {
 
     fn hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, set: usize, way: usize) -> Reply {
         let cycles = self.levels[level].shape.hit_cycles;
+        let line = self.levels[level].sets[set][way].as_mut().expect("found");
+        let is_first_use = std::mem::take(&mut line.is_unused) || self.fault == Some(Fault::AnyHitIsOfAPrefetch);
+        self.levels[level].counts.prefetch_hits += u64::from(is_first_use);
         if ask.is_demand {
             let by = self.levels[level].sets[set][way].expect("found").by;
             self.note(level, ask.address, What::Found { by });
@@ -215,7 +218,9 @@ impl Stack {
         let (_, arrival) = self.levels[level].streams[stream].lines.pop_front().expect("its head was found");
         let mut cycles = u64::from(streams.hit_cycles);
         if streams.timed && self.fault != Some(Fault::PrefetchedIsThere) {
-            cycles = cycles.max(arrival.saturating_sub(ask.time(run)));
+            let wait = arrival.saturating_sub(ask.time(run));
+            self.levels[level].counts.late_stream_hits += u64::from(wait > cycles);
+            cycles = cycles.max(wait);
         }
         let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.stream_hits += 1;
@@ -327,7 +332,9 @@ impl Stack {
             return;
         }
         let reply = self.prefetch(run, level, ask, address);
-        self.bring_in(level, Line::new(address, reply.is_modified, run), ask.time(run));
+        let mut line = Line::new(address, reply.is_modified, run);
+        line.is_unused = true;
+        self.bring_in(level, line, ask.time(run));
     }
 
     fn prefetch(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, address: Address) -> Reply {

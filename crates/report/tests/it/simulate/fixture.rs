@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::{Analyser, Findings, Options};
 use switchcost_simulation_result::{
     ByView, CallCost, Depth, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
     LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
-    Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -42,9 +42,20 @@ fn result(name: &str, depth: Depth) -> DesignResult {
             private: hierarchy(0, 10_000),
             flushed: hierarchy(0, 90_000),
         },
+        by_process: by_process(),
         physical_pages: is_full.then_some(PhysicalPages { recorded: 4_000, assigned: 12 }),
         detail: is_full.then(detail),
     }
+}
+
+/// Together what `hierarchy` says.
+fn by_process() -> Vec<ProcessMisses> {
+    let of = |process, levels: [[u64; 3]; 2]| {
+        let by_view = |[shared, private, flushed]: [u64; 3]| ByView { shared, private, flushed };
+        ProcessMisses { process, misses: levels.map(by_view).into() }
+    };
+    let first = [[30_000, 8_000, 60_000], [100_000, 25_000, 200_000]];
+    vec![of(0, first), of(1, [[10_000, 2_000, 30_000], [20_000, 5_000, 70_000]])]
 }
 
 fn detail() -> Detail {
@@ -54,6 +65,7 @@ fn detail() -> Detail {
         lost_cycles: lost_to(),
         gained_cycles: gained(),
         most_held: vec![4_096, 4_096],
+        fill_curve: Vec::new(),
         losses: vec![loss()],
         evictions: evictions(),
         code: vec![code()],

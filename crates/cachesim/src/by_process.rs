@@ -1,0 +1,45 @@
+//! Counters by process: how far a row of them moves on while each runs.
+
+use std::collections::BTreeMap;
+
+use switchcost_simulation_result::{ByView, ProcessMisses};
+
+/// Numbers of each view, in the order of all arrays by view.
+const VIEWS: usize = 3;
+
+#[derive(Debug)]
+pub(crate) struct ByProcess {
+    sums: BTreeMap<u32, Vec<u64>>,
+    /// The row as it stood when it was looked at last.
+    since: Vec<u64>,
+}
+
+impl ByProcess {
+    /// Of a row of so many counters, which are all 0.
+    pub(crate) fn new(width: usize) -> ByProcess {
+        ByProcess { sums: BTreeMap::new(), since: vec![0; width] }
+    }
+
+    /// What has been counted since the last time is this process's.
+    pub(crate) fn count(&mut self, process: u32, row: &[u64]) {
+        let sums = self.sums.entry(process).or_insert_with(|| vec![0; row.len()]);
+        for ((sum, then), now) in sums.iter_mut().zip(&mut self.since).zip(row) {
+            *sum += now - std::mem::replace(then, *now);
+        }
+    }
+
+    /// The counters are others, and stand so.
+    pub(crate) fn restart(&mut self, row: &[u64]) {
+        self.since.copy_from_slice(row);
+    }
+
+    /// Rows that are misses by level, of each by view, of all that ran.
+    pub(crate) fn misses(&self) -> impl Iterator<Item = ProcessMisses> {
+        self.sums.iter().map(|(&process, row)| ProcessMisses { process, misses: by_view(row) })
+    }
+}
+
+fn by_view(row: &[u64]) -> Vec<ByView<u64>> {
+    let (levels, _) = row.as_chunks::<VIEWS>();
+    levels.iter().map(|&[shared, private, flushed]| ByView { shared, private, flushed }).collect()
+}

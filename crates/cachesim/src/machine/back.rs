@@ -1,0 +1,60 @@
+//! Levels behind others that are simulated elsewhere: they are asked by one view at a time, for one line.
+
+use switchcost_design::{Design, Inclusion};
+
+use super::hierarchies::Hierarchies;
+use super::line::Line;
+use super::listener::Requester;
+use super::plan::{FallbackReason, Kind, Plan};
+use super::walk::{Answer, Request};
+use super::{Machine, RunContext};
+use crate::address::Address;
+
+/// The level that is asked.
+const FIRST: usize = 0;
+
+impl Machine<()> {
+    /// The levels of a design from `first` on. There must be one, and all of them on the same paths.
+    pub(crate) fn behind(mut design: Design, first: usize) -> Machine<()> {
+        design.levels.drain(..first);
+        design.tlbs.clear();
+        let mut plan = Plan::new(&design);
+        for level in &mut plan.levels {
+            (level.is_first, level.fallback) = ([false; 2], Some(FallbackReason::Swept));
+        }
+        Machine::planned(design, plan)
+    }
+
+    /// The level before asks for a line. Gives the cycles that takes, and whether the line comes modified.
+    pub(crate) fn ask(&mut self, view: usize, kind: Kind, address: &Address, is_demand: bool) -> (u64, bool) {
+        self.with_levels(|levels| {
+            let Answer { cycles, is_miss, is_modified } =
+                levels.look_up_alone(Request { view, at: FIRST, kind, address, is_demand });
+            let counts = &mut levels.lines(view, FIRST).counts;
+            counts.accesses[kind as usize] += 1;
+            counts.misses[kind as usize] += u64::from(is_miss);
+            (cycles, is_modified)
+        })
+    }
+
+    /// A line leaves the level before. Gives whether it came here, modified or not.
+    pub(crate) fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) -> bool {
+        let is_exclusive = self.plan.levels[FIRST].inclusion == Inclusion::Exclusive;
+        let line = Line { address: *address, is_modified, requester: Requester::NONE };
+        self.with_levels(|levels| match is_exclusive {
+            true => levels.move_to(view, FIRST, line),
+            false if is_modified => levels.give(view, FIRST, address),
+            false => {}
+        });
+        is_exclusive
+    }
+
+    /// A modified line is given to whichever level holds it.
+    pub(crate) fn give_line(&mut self, view: usize, address: &Address) {
+        self.with_levels(|levels| levels.give(view, FIRST, address));
+    }
+
+    fn with_levels<T>(&mut self, act: impl FnOnce(&mut Hierarchies<'_, ()>) -> T) -> T {
+        act(&mut self.state.hierarchies(&self.plan, &RunContext::without_task()))
+    }
+}

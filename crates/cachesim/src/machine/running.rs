@@ -1,0 +1,31 @@
+//! Whose misses they are: what has been missed up to each change of the running process.
+
+use super::listener::{Listener, NOBODY};
+use super::{Machine, VIEWS};
+
+impl<L: Listener> Machine<L> {
+    /// What has been missed since the last time is the running process's.
+    pub(super) fn count_running(&mut self) {
+        let running = self.state.privates.running();
+        if running != NOBODY {
+            let misses = self.misses();
+            self.by_process.count(running, &misses);
+        }
+    }
+
+    /// The private view is another one.
+    pub(super) fn restart_running(&mut self) {
+        let misses = self.misses();
+        self.by_process.restart(&misses);
+    }
+
+    /// By level, then by view.
+    fn misses(&self) -> Vec<u64> {
+        let mut row = Vec::with_capacity(VIEWS * self.state.levels.len());
+        for level in &self.state.levels {
+            let common: u64 = level.common.misses.iter().sum();
+            row.extend(level.views.iter().map(|lines| common + lines.counts.misses.iter().sum::<u64>()));
+        }
+        row
+    }
+}

@@ -1,0 +1,122 @@
+//! Where the lookups of swept levels come from: the same to a family, whichever it is.
+
+use switchcost_design::Design;
+use switchcost_simulation_result::DesignResult;
+use switchcost_trace::{BlockRun, Reference};
+
+use crate::machine::{DeferredRequests, Machine, RunContext};
+
+use super::VIEWS;
+use super::behind::Behind;
+use super::depths::Depths;
+use super::direct::Direct;
+use super::groups::Position;
+use super::shape::{GridSlot, Shape};
+use super::through::Through;
+
+#[derive(Debug)]
+pub(super) enum Feed {
+    Direct(Direct),
+    Behind(Box<Behind>),
+    Through(Box<Through>),
+}
+
+/// The same of whichever it is.
+macro_rules! either {
+    ($feed:expr, $call:ident($($argument:expr),*)) => {
+        match $feed {
+            Feed::Direct(direct) => direct.$call($($argument),*),
+            Feed::Behind(behind) => behind.$call($($argument),*),
+            Feed::Through(through) => through.$call($($argument),*),
+        }
+    };
+}
+
+impl Feed {
+    /// `places` are those of the members in the first of the levels.
+    pub(super) fn new(position: Position, members: &[Design], shapes: &[Shape], places: &[GridSlot]) -> Feed {
+        match position {
+            Position::Only => Feed::Direct(Direct::new(shapes)),
+            Position::Last => Feed::Behind(Box::new(Behind::new(members[0].clone(), shapes))),
+            Position::Between => Feed::Through(Box::new(Through::new(members, &shapes[0], places))),
+        }
+    }
+
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
+        match self {
+            Feed::Direct(direct) => direct.run(blocks, references),
+            Feed::Behind(behind) => behind.run(blocks, references, context),
+            Feed::Through(through) => through.run(blocks, references, context),
+        }
+    }
+
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) {
+        match self {
+            Feed::Direct(direct) => direct.touch(address, bytes, is_store),
+            Feed::Behind(behind) => behind.touch(address, bytes, is_store, context),
+            Feed::Through(through) => through.touch(address, bytes, is_store, context),
+        }
+    }
+
+    pub(super) fn empty_flushed_view(&mut self) {
+        either!(self, empty_flushed_view())
+    }
+
+    pub(super) fn change_process(&mut self, to: u32) {
+        either!(self, change_process(to))
+    }
+
+    pub(super) fn drop_process(&mut self, process: u32) {
+        either!(self, drop_process(process))
+    }
+
+    /// The machine of the levels before, where there are any.
+    pub(super) fn front_mut(&mut self) -> Option<&mut Machine<DeferredRequests>> {
+        match self {
+            Feed::Direct(_) => None,
+            Feed::Behind(behind) => Some(behind.front_mut()),
+            Feed::Through(through) => Some(through.front_mut()),
+        }
+    }
+
+    /// Demand lookups in one of the levels, by view.
+    pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
+        either!(self, lookups(level))
+    }
+
+    pub(super) fn depths(&self, level: usize, grid: usize) -> &Depths {
+        either!(self, depths(level, grid))
+    }
+
+    /// Cycles in the levels behind, by member, where there are any.
+    pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
+        if let Feed::Through(through) = self {
+            through.cycles_behind(into);
+        }
+    }
+
+    /// Modified lines that left a member's level in a view, and others that a level behind took.
+    pub(super) fn given(&self, member: usize, level: usize, place: &GridSlot, view: usize) -> [u64; 2] {
+        match self {
+            Feed::Through(through) => through.given(member, view),
+            Feed::Direct(_) | Feed::Behind(_) => [self.depths(level, place.grid).write_backs(view, place.ways), 0],
+        }
+    }
+
+    /// What is modified in the end stays so.
+    pub(super) fn finish(&mut self) {
+        match self {
+            Feed::Direct(direct) => direct.finish(),
+            Feed::Behind(behind) => behind.finish(),
+            Feed::Through(_) => {}
+        }
+    }
+
+    /// What the levels behind count, by member; none where there are none.
+    pub(super) fn results_behind(&mut self) -> Vec<DesignResult> {
+        match self {
+            Feed::Direct(_) | Feed::Behind(_) => Vec::new(),
+            Feed::Through(through) => through.results(),
+        }
+    }
+}

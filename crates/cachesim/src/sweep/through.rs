@@ -1,0 +1,263 @@
+//! A level of many sizes that has levels behind it: it is simulated once for all of its sizes, what lies behind once for each member.
+//!
+//! A member's level holds the first lines of each stack. So each lookup shows at once which members miss, and which line leaves the
+//! level of each: that is all that the levels behind it see.
+
+use switchcost_design::{Design, OnSwitch};
+use switchcost_simulation_result::DesignResult;
+use switchcost_trace::{BlockRun, Reference};
+
+use crate::address::{Address, KeyFormat};
+use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, RunContext};
+
+use super::depths::Depths;
+use super::shape::{GridShape, GridSlot, Shape};
+use super::view_stacks::ViewStacks;
+use super::{FLUSHED, SHARED, VIEWS};
+
+/// A bit for each member of one number of sets.
+type Members = u128;
+/// So many members there may be.
+pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
+
+#[derive(Debug)]
+pub(super) struct Through {
+    /// Everything before the level.
+    front: Box<Machine<DeferredRequests>>,
+    level: usize,
+    is_flushed_on_switch: bool,
+    grids: Vec<ThroughGrid>,
+    /// Demand lookups.
+    lookups: [u64; VIEWS],
+}
+
+/// All members of one number of sets.
+#[derive(Debug)]
+struct ThroughGrid {
+    shape: GridShape,
+    /// Beside each line stand the members whose level holds it modified.
+    stacks: ViewStacks<Members>,
+    depths: Depths,
+    backs: Vec<Back>,
+}
+
+/// What lies behind the level of one member.
+#[derive(Debug)]
+struct Back {
+    /// Its place in the family.
+    member: usize,
+    ways: usize,
+    levels: Box<Machine<()>>,
+    /// Cycles of demand requests in all of its levels.
+    cycles: [u64; VIEWS],
+    /// Modified lines that left the level.
+    write_backs: [u64; VIEWS],
+    /// Others that the level behind took.
+    moves: [u64; VIEWS],
+}
+
+impl Through {
+    /// The members are in the order of their places.
+    pub(super) fn new(members: &[Design], shape: &Shape, places: &[GridSlot]) -> Through {
+        let level = shape.level;
+        let grid = |(number, grid): (usize, &GridShape)| {
+            let own = places.iter().enumerate().filter(|(_, place)| place.grid == number);
+            let back = |(member, place): (usize, &GridSlot)| Back {
+                member,
+                ways: place.ways,
+                levels: Box::new(Machine::behind(members[member].clone(), level + 1)),
+                cycles: [0; VIEWS],
+                write_backs: [0; VIEWS],
+                moves: [0; VIEWS],
+            };
+            let mut backs: Vec<Back> = own.map(back).collect();
+            backs.sort_by_key(|back| std::cmp::Reverse(back.ways));
+            ThroughGrid {
+                stacks: ViewStacks::new(grid.sets, grid.most_ways()),
+                depths: Depths::new(grid.most_ways()),
+                shape: grid.clone(),
+                backs,
+            }
+        };
+        let mut front = members[0].clone();
+        front.levels.truncate(level + 1);
+        Through {
+            is_flushed_on_switch: front.levels[level].on_switch == OnSwitch::Flush,
+            front: Box::new(Machine::sweeping(front, &[level])),
+            level,
+            grids: shape.grids.iter().enumerate().map(grid).collect(),
+            lookups: [0; VIEWS],
+        }
+    }
+
+    pub(super) fn front_mut(&mut self) -> &mut Machine<DeferredRequests> {
+        &mut self.front
+    }
+
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
+        self.front.run(blocks, references, context);
+        self.take();
+    }
+
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) {
+        self.front.touch(address, bytes, is_store, context);
+        self.take();
+    }
+
+    pub(super) fn empty_flushed_view(&mut self) {
+        self.front.empty_flushed_view();
+        self.take();
+        self.flush(FLUSHED);
+        self.backs().for_each(Machine::empty_flushed_view);
+    }
+
+    pub(super) fn change_process(&mut self, to: u32) {
+        self.front.change_process(to);
+        self.take();
+        if self.is_flushed_on_switch {
+            self.flush(SHARED);
+        }
+        self.grids.iter_mut().for_each(|grid| grid.stacks.change_process(to));
+        self.backs().for_each(|levels| levels.change_process(to));
+    }
+
+    pub(super) fn drop_process(&mut self, process: u32) {
+        self.front.drop_process(process);
+        self.grids.iter_mut().for_each(|grid| drop(grid.stacks.drop_process(process)));
+        self.backs().for_each(|levels| levels.drop_process(process));
+    }
+
+    /// Demand lookups, by view.
+    pub(super) fn lookups(&self, _: usize) -> [u64; VIEWS] {
+        self.lookups
+    }
+
+    pub(super) fn depths(&self, _: usize, grid: usize) -> &Depths {
+        &self.grids[grid].depths
+    }
+
+    /// Cycles behind the level, by member and view.
+    pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
+        self.grids.iter().flat_map(|grid| &grid.backs).for_each(|back| into[back.member] = back.cycles);
+    }
+
+    /// Modified lines that left a member's level, and others that the level behind took.
+    pub(super) fn given(&self, member: usize, view: usize) -> [u64; 2] {
+        let mut all = self.grids.iter().flat_map(|grid| &grid.backs);
+        all.find(|back| back.member == member).map_or([0; 2], |back| [back.write_backs[view], back.moves[view]])
+    }
+
+    /// What the levels behind count, by member.
+    pub(super) fn results(&mut self) -> Vec<DesignResult> {
+        let backs = self.grids.iter_mut().flat_map(|grid| &mut grid.backs);
+        let mut results: Vec<_> = backs.map(|back| (back.member, back.levels.result([0; 3]))).collect();
+        results.sort_by_key(|(member, _)| *member);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    fn backs(&mut self) -> impl Iterator<Item = &mut Machine<()>> {
+        self.grids.iter_mut().flat_map(|grid| &mut grid.backs).map(|back| &mut *back.levels)
+    }
+
+    fn flush(&mut self, view: usize) {
+        let format = self.front.key_format(self.level);
+        self.grids.iter_mut().for_each(|grid| grid.flush(view, format));
+    }
+
+    /// Answers what the levels before have asked. No answer changes what they ask.
+    fn take(&mut self) {
+        let format = self.front.key_format(self.level);
+        let Through { front, grids, lookups, .. } = self;
+        front.listener_mut().take(|view, deferred| {
+            for request in deferred {
+                let Some(kind) = request.kind else {
+                    grids.iter_mut().for_each(|grid| grid.give(view, request));
+                    continue;
+                };
+                lookups[view] += u64::from(request.is_demand);
+                // What changes nothing with some sets changes nothing with more.
+                let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, format));
+            }
+        });
+    }
+}
+
+impl ThroughGrid {
+    fn set_of(&self, key: u64) -> usize {
+        key as usize & (self.shape.sets - 1)
+    }
+
+    /// Gives whether it changes nothing here and with more sets.
+    fn look_up(&mut self, view: usize, kind: Kind, request: &DeferredRequest, format: KeyFormat) -> bool {
+        let &DeferredRequest { key, is_demand, ref address, .. } = request;
+        let (set, is_store, ways) = (self.set_of(key), kind == Kind::Store, self.shape.most_ways());
+        let stacks = &mut self.stacks.views[view];
+        let found = stacks.find(set, key, ways);
+        let (depth, mut modified) = found.unwrap_or((ways, 0));
+        if depth == 0 {
+            if is_store {
+                stacks.set_mark(set, 0, Members::MAX);
+            }
+            // A load leaves all as it is; a store may find the line in other hands with more sets.
+            return !is_store;
+        }
+        self.depths.count(view, kind, depth, is_demand);
+        let asked = if is_store { Kind::Load } else { kind };
+        for (member, back) in self.backs.iter_mut().enumerate().filter(|(_, back)| back.ways <= depth) {
+            modified |= Members::from(back.ask(view, asked, address, is_demand)) << member;
+            if let Some((left, marks)) = stacks.at(set, back.ways - 1) {
+                let own: Members = 1 << member;
+                stacks.set_mark(set, back.ways - 1, marks & !own);
+                back.take_line(view, &format.address_of(left), marks & own != 0);
+            }
+        }
+        let modified = if is_store { Members::MAX } else { modified };
+        stacks.promote(set, found.map(|(depth, _)| depth), key, modified);
+        false
+    }
+
+    /// A modified line goes to the levels that hold it, and of other members to those behind.
+    fn give(&mut self, view: usize, request: &DeferredRequest) {
+        let set = self.set_of(request.key);
+        let stacks = &mut self.stacks.views[view];
+        let found = stacks.find(set, request.key, self.shape.most_ways());
+        let (depth, mut modified) = found.unwrap_or((usize::MAX, 0));
+        for (member, back) in self.backs.iter_mut().enumerate() {
+            if back.ways > depth {
+                modified |= 1 << member;
+            } else {
+                back.levels.give_line(view, &request.address);
+            }
+        }
+        if found.is_some() {
+            stacks.set_mark(set, depth, modified);
+        }
+    }
+
+    /// All lines leave, those that are modified to the levels behind.
+    fn flush(&mut self, view: usize, format: KeyFormat) {
+        let stacks = &mut self.stacks.views[view];
+        for (depth, key, modified) in stacks.lines().filter(|(_, _, modified)| *modified != 0) {
+            let is_held = |(member, back): &(usize, &mut Back)| back.ways > depth && modified >> member & 1 != 0;
+            for (_, back) in self.backs.iter_mut().enumerate().filter(is_held) {
+                back.write_backs[view] += 1;
+                back.levels.give_line(view, &format.address_of(key));
+            }
+        }
+        stacks.clear();
+    }
+}
+
+impl Back {
+    /// Gives whether the line comes modified.
+    fn ask(&mut self, view: usize, kind: Kind, address: &Address, is_demand: bool) -> bool {
+        let (cycles, is_modified) = self.levels.ask(view, kind, address, is_demand);
+        self.cycles[view] += if is_demand { cycles } else { 0 };
+        is_modified
+    }
+
+    fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) {
+        self.write_backs[view] += u64::from(is_modified);
+        self.moves[view] += u64::from(self.levels.take_line(view, address, is_modified) && !is_modified);
+    }
+}

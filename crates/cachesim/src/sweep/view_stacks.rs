@@ -1,0 +1,48 @@
+//! The stacks of the three views, of the private one by process.
+
+use std::collections::HashMap;
+
+use super::stacks::Stacks;
+use super::{PRIVATE, VIEWS};
+
+/// Where the private stacks of all processes are, and those that are in use.
+#[derive(Debug)]
+pub(super) struct ViewStacks<M> {
+    sets: usize,
+    ways: usize,
+    /// Of the private ones, those of the running process.
+    pub(super) views: [Stacks<M>; VIEWS],
+    running: u32,
+    others: HashMap<u32, Stacks<M>>,
+}
+
+impl<M: Copy + Default> ViewStacks<M> {
+    pub(super) fn new(sets: usize, ways: usize) -> ViewStacks<M> {
+        let views = std::array::from_fn(|_| Stacks::new(sets, ways));
+        ViewStacks { sets, ways, views, running: 0, others: HashMap::new() }
+    }
+
+    /// Another process runs; what was its own comes back.
+    pub(super) fn change_process(&mut self, to: u32) {
+        if to == self.running {
+            return;
+        }
+        let coming = self.others.remove(&to).unwrap_or_else(|| Stacks::new(self.sets, self.ways));
+        let leaving = std::mem::replace(&mut self.views[PRIVATE], coming);
+        self.others.insert(self.running, leaving);
+        self.running = to;
+    }
+
+    /// The private stacks of a process are lost, and given.
+    pub(super) fn drop_process(&mut self, process: u32) -> Option<Stacks<M>> {
+        if process == self.running {
+            return Some(std::mem::replace(&mut self.views[PRIVATE], Stacks::new(self.sets, self.ways)));
+        }
+        self.others.remove(&process)
+    }
+
+    /// Those of processes that do not run.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Stacks<M>> {
+        self.others.values()
+    }
+}

@@ -1,0 +1,33 @@
+//! What each process made of a design.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ByView;
+
+/// What one process missed in each hierarchy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessMisses {
+    /// An index into [`crate::Simulation::processes`].
+    pub process: u32,
+    /// References that missed, by level, then by TLB.
+    pub misses: Vec<ByView<u64>>,
+}
+
+impl ProcessMisses {
+    /// What was missed since `before`, which is of the same process; nothing of one that was not there.
+    pub(crate) fn since(mut self, before: Option<&ProcessMisses>) -> ProcessMisses {
+        for (now, then) in self.misses.iter_mut().zip(before.into_iter().flat_map(|before| &before.misses)) {
+            *now = ByView {
+                shared: now.shared - then.shared,
+                private: now.private - then.private,
+                flushed: now.flushed - then.flushed,
+            };
+        }
+        self
+    }
+
+    /// Whether it missed anything.
+    pub fn is_any(&self) -> bool {
+        self.misses.iter().any(|all| *all != ByView::default())
+    }
+}
