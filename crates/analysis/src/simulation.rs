@@ -10,9 +10,11 @@ mod bias;
 mod bounds;
 mod context;
 mod cost;
+mod cpi;
 mod curve;
 mod design;
 mod design_sums;
+mod filling;
 mod findings;
 mod group;
 pub mod interval;
@@ -27,11 +29,13 @@ mod rows;
 mod sample;
 mod shares;
 mod sums;
+mod sweep;
 mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod traffic;
 mod trials;
 
 pub use analyser::Analyser;
@@ -39,10 +43,12 @@ pub use context::Options;
 pub use findings::{
     Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, FULL_FROM, Findings,
     Group, GroupFinding, Growth, KernelFills, KernelFinding, LengthDistribution, LengthPoint, LevelFinding,
-    LossFinding, OfLevel, OriginFinding, Part, Point, ProcessFinding, Spread, SurvivorBias, Switches,
+    LossFinding, OfLevel, OriginFinding, Part, Point, PrefetchFinding, ProcessFinding, ProcessLevel, Spread,
+    SurvivorBias, Switches, TrafficFinding,
 };
 pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};
 pub use places::{EvictorFinding, PlaceFinding};
 pub use sample::{Choice, SampleFinding, SampleQuantity, TooShort, choose_parts, over_parts};
+pub use sweep::{Axis, Sweep, sweeps};
 pub use trials::{TrialFinding, over_trials};

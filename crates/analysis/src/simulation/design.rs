@@ -6,6 +6,7 @@ use super::agarwal::agarwal;
 use super::bias::survivor_bias;
 use super::bounds::reload_bound_cycles;
 use super::context::Context;
+use super::cpi::cpi;
 use super::design_sums::DesignSums;
 use super::findings::{Cost, DesignFinding, Switches};
 use super::group::groups;
@@ -17,6 +18,7 @@ use super::programs::processes;
 use super::shares::parts;
 use super::sums::difference;
 use super::tables::{calls, costliest_level, evictions, losses, origins};
+use super::traffic::traffic;
 use crate::Flag;
 
 pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> DesignFinding {
@@ -49,6 +51,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         data_refs: head.trace.loads.saturating_add(head.trace.stores),
         switches: Switches { voluntary: head.trace.voluntary_switches, involuntary: head.trace.involuntary_switches },
         hierarchies: result.hierarchies.clone(),
+        cpi: cpi(context, sums, cycles, result.detail.is_some()),
         average_cost_ns: result.design.cycle_ns.map(|cycle_ns| cycle_ns.map(|ns| cost.times(ns))),
         overhead: cost.estimate.and_then(|cost| of_all(cost * switches)),
         overhead_share: overhead(context, sums, &cost, cut, cycles, switches),
@@ -66,11 +69,12 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         reload_bound_cycles: reload_bound_cycles(&result.design),
         agarwal_why: agarwal.as_ref().err().cloned(),
         agarwal: agarwal.ok(),
-        processes: processes(context, sums),
+        processes: processes(context, result, sums),
         survivor_bias: bias,
         parts: parts(result, detail),
         origins: origins(detail),
-        levels: levels(result, detail, head.trace.instructions, switches),
+        levels: levels(result, detail, &head.trace, switches),
+        traffic: traffic(result, head.trace.instructions),
         losses: losses(detail),
         evictions: evictions(detail, context.names),
         costliest_level: costliest_level(result, detail).map(str::to_owned),

@@ -269,6 +269,19 @@ pub struct ProcessFinding {
     pub excess: Cost,
     /// Mean excess CPI by interval: the first step of the aggregation of Mogul and Borg 1990, section 3.3.
     pub excess_cpi: Vec<Option<f64>>,
+    /// By level, then by TLB; empty for records that were written before it was counted.
+    pub levels: Vec<ProcessLevel>,
+}
+
+/// What all processes of a name miss in one level.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ProcessLevel {
+    /// Its name.
+    pub level: String,
+    /// References that missed.
+    pub misses: ByView<u64>,
+    /// The same per thousand of their instructions.
+    pub mpki: ByView<f64>,
 }
 
 /// What the end of short segments does to the curve of a group.
@@ -350,6 +363,10 @@ pub struct LevelFinding {
     pub most_held: u64,
     /// False where that is less than three quarters of them, so that it says nothing about switches there.
     pub was_full: bool,
+    /// Instructions after which it would be, by how its lines grew over the last half; `None` where it was, or nothing can be foretold.
+    pub full_at_instructions: Option<f64>,
+    /// Whether it would not be with a longer trace either: lines hardly grew any more.
+    pub is_never_full: bool,
 }
 
 /// A level counts as full where so much of it is: some sets of a level are hardly used, however long the trace.
@@ -361,10 +378,52 @@ pub(crate) fn filled(most_held: u64, lines: u64) -> f64 {
 }
 
 impl LevelFinding {
+    /// Lookups lost a switch, which are known where the trace filled it.
+    pub fn lost_where_full(&self) -> Option<f64> {
+        self.lost_per_switch.filter(|_| self.was_full)
+    }
+
+    /// The same of those gained.
+    pub fn gained_where_full(&self) -> Option<f64> {
+        self.gained_per_switch.filter(|_| self.was_full)
+    }
+
     /// The share of it that the trace filled, or one above.
     pub fn filled(&self) -> f64 {
         filled(self.most_held, self.lines)
     }
+}
+
+/// What goes between one level of the shared hierarchy and the next.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Traffic")]
+pub struct TrafficFinding {
+    /// The level.
+    pub level: String,
+    /// Bytes brought in per thousand instructions, on demand and before.
+    pub filled_bytes: f64,
+    /// Bytes of modified lines that left, per thousand instructions.
+    pub written_back_bytes: f64,
+    /// Bytes of other lines that an exclusive level took, per thousand instructions.
+    pub moved_bytes: f64,
+    /// Share of all cycles in which the bus to the next level was taken; `None` where it takes no time.
+    pub bus_share: Option<f64>,
+    /// Lines per thousand instructions that an inclusive level behind took away.
+    pub back_invalidations: f64,
+    /// What prefetching is worth; `None` where no line was prefetched.
+    pub prefetching: Option<PrefetchFinding>,
+}
+
+/// What prefetching is worth in one level.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "Prefetching")]
+pub struct PrefetchFinding {
+    /// Of prefetched lines, the share that was asked for.
+    pub accuracy: f64,
+    /// Of those asked for and not there on demand, the share that had been prefetched.
+    pub coverage: Option<f64>,
+    /// Of lines found in stream buffers, the share that was still on its way.
+    pub late: Option<f64>,
 }
 
 /// What switches do to one level's lines, a switch on average.
@@ -505,6 +564,8 @@ pub struct DesignFinding {
     #[serde(flatten, serialize_with = "rows::hierarchies")]
     #[schemars(with = "rows::Hierarchies<'static>")]
     pub hierarchies: ByView<HierarchyCounts>,
+    /// Cycles over instructions of the shared hierarchy, all of the trace.
+    pub cpi: Cost,
     /// Net: excess cycles per switch up to the cut-off, first touches apart. It is `lost_cycles` less `gained_cycles` and `state_cycles`.
     pub average_cost_cycles: Cost,
     /// Of these, [lost to others](../method/simulation.md#lost-to-others-gained-from-others).
@@ -556,6 +617,8 @@ pub struct DesignFinding {
     pub parts: Vec<ExcessPart>,
     /// Caches, then TLBs.
     pub levels: Vec<LevelFinding>,
+    /// What goes between caches and their next level.
+    pub traffic: Vec<TrafficFinding>,
     /// Where misses come from, by level.
     pub origins: Vec<OriginFinding>,
     /// Lines lost and restored, by level.

@@ -1,8 +1,11 @@
 //! Level by level: how often it misses, what is lost and gained there, and whether the trace filled it at all.
 
 use switchcost_design::{Holds, Inclusion, Level};
-use switchcost_simulation_result::{ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, MissDifference};
+use switchcost_simulation_result::{
+    ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, MissDifference, TraceFacts,
+};
 
+use super::filling::{Filling, filling};
 use super::findings::{FULL_FROM, LevelFinding, filled};
 
 /// Name, lines, and the most that were there, or a number above.
@@ -12,7 +15,8 @@ type Room<'a> = (&'a str, u64, u64);
 type Views<'a> = ((&'a LevelCounts, &'a LevelCounts), &'a LevelCounts);
 
 /// Every cache, then every TLB.
-pub(crate) fn levels(result: &DesignResult, detail: &Detail, instructions: u64, switches: f64) -> Vec<LevelFinding> {
+pub(crate) fn levels(result: &DesignResult, detail: &Detail, trace: &TraceFacts, switches: f64) -> Vec<LevelFinding> {
+    let instructions = trace.instructions;
     let counts = &result.hierarchies;
     let design = &result.design;
     let caches = design.levels.iter().enumerate().map(|(place, level)| {
@@ -25,6 +29,7 @@ pub(crate) fn levels(result: &DesignResult, detail: &Detail, instructions: u64, 
     let finding = |(place, found): (usize, (Room<'_>, Views<'_>))| {
         let ((level, lines, brought_in), ((shared, private), flushed)) = found;
         let most_held = detail.most_held.get(place).copied().unwrap_or(brought_in.min(lines));
+        let filling = filling(detail, trace, place, lines);
         let difference = if switches > 0.0 { detail.miss_differences.get(place) } else { None };
         LevelFinding {
             level: level.to_owned(),
@@ -38,6 +43,11 @@ pub(crate) fn levels(result: &DesignResult, detail: &Detail, instructions: u64, 
             lines,
             most_held,
             was_full: filled(most_held, lines) >= FULL_FROM,
+            full_at_instructions: match filling {
+                Some(Filling::At(instructions)) => Some(instructions),
+                Some(Filling::Never) | None => None,
+            },
+            is_never_full: filling == Some(Filling::Never),
         }
     };
     caches.chain(tlbs).zip(views).enumerate().map(finding).collect()

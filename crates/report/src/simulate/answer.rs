@@ -102,10 +102,30 @@ fn too_short(findings: &Findings) -> Option<String> {
     let designs: Vec<String> = findings.designs.iter().take(3).filter_map(of_design).collect();
     (!designs.is_empty()).then(|| {
         format!(
-            "The trace is too short to fill {}: what switches cost there is not known; trace for longer.",
-            designs.join("; ")
+            "The trace is too short to fill {}: what switches cost there is not known; {}.",
+            designs.join("; "),
+            how_long(findings)
         )
     })
+}
+
+/// How many instructions fill all of these levels, as far as their growth shows it.
+fn how_long(findings: &Findings) -> String {
+    let levels = || findings.designs.iter().take(3).flat_map(|design| &design.levels).filter(|level| !level.was_full);
+    let most = levels().filter_map(|level| level.full_at_instructions).reduce(f64::max);
+    let mut never: Vec<String> = Vec::new();
+    for level in levels().filter(|level| level.is_never_full) {
+        if !never.contains(&level.level) {
+            never.push(level.level.clone());
+        }
+    }
+    let longer = most.map(|most| format!("trace for longer: some {} instructions, if it goes on so", rounded(most)));
+    match (longer, never.is_empty()) {
+        (None, true) => "trace for longer".to_owned(),
+        (None, false) => format!("more of the same does not fill {}", listed(&never)),
+        (Some(longer), true) => longer,
+        (Some(longer), false) => format!("{longer}; more of the same does not fill {}", listed(&never)),
+    }
 }
 
 /// Names that are printed; the table of `--details` has more.

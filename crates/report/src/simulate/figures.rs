@@ -9,6 +9,7 @@ mod lengths;
 mod overhead;
 mod quanta;
 mod series;
+pub(super) mod sweep;
 
 use switchcost_analysis::simulation::{Findings, Group};
 use switchcost_simulation_result::Simulation;

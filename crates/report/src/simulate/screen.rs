@@ -1,16 +1,15 @@
-//! One screen: the cost in words, by design, by cause, evictions where they cost most, the code (and the kernel's
+//! One screen: the cost in words, by design, by cause, misses by level, evictions where they cost most, the code (and the kernel's
 //! data) that pays, and what to know, worst first. Everything else is behind `--details` and in the page.
 
-use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, LevelFinding, PlaceFinding};
-use switchcost_simulation_result::{ByView, Simulation};
+use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, PlaceFinding};
+use switchcost_simulation_result::Simulation;
 
 use super::amount::{as_time, beside_time, count, ends, known, perhaps, rounded, share, with_bound};
 use super::designs::cpi;
-use super::{answer, notes, origins, trace};
+use super::{answer, levels, notes, origins, sweep, trace};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::number;
 
 /// Lines of the screen, less those of where the rest is.
 const MOST_LINES: usize = 56;
@@ -23,9 +22,6 @@ const COLUMNS: usize = 3;
 
 /// Causes, beside the classes that they belong to.
 const CAUSES: usize = 4;
-
-/// Levels.
-const LEVELS: usize = 4;
 
 /// Places of code and of data where both are shown.
 const PLACES_OF_BOTH: usize = 3;
@@ -46,16 +42,28 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings);
     trace::add(page, head, findings);
     add_designs(page, findings);
+    let has_many = findings.designs.len() > COLUMNS;
+    if !(has_many && sweep::add(page, findings, Some(MOST_LINES))) {
+        add_reasons(page, findings);
+    }
+    let notes = notes::in_short(findings);
+    if !notes.is_empty() {
+        page.gap();
+    }
+    page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
+}
+
+/// By cause and level, and what costs most. Variants of a design are rather compared with each other.
+fn add_reasons(page: &mut Page, findings: &Findings) {
     add_causes(page, findings);
+    levels::add_in_short(page, findings, DESIGNS);
     if let Some(design) = findings.designs.first() {
-        add_levels(page, design);
         let level = design.costliest_level.as_deref();
         let table = design.evictions.iter().find(|table| Some(table.level.as_str()) == level);
         table.into_iter().for_each(|table| origins::add_evictions(page, design, table));
     }
-    let notes = notes::in_short(findings);
     if let Some(design) = findings.designs.first() {
-        let room_for_notes = if notes.is_empty() { 0 } else { NOTE_LINES };
+        let room_for_notes = if notes::in_short(findings).is_empty() { 0 } else { NOTE_LINES };
         // The kernel's data has names.
         let has_data = design.kernel.is_some();
         let most = if has_data { PLACES_OF_BOTH } else { PLACES };
@@ -64,10 +72,6 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
             add_places(page, design, "The data that pays", "variable", &design.data, most, room_for_notes);
         }
     }
-    if !notes.is_empty() {
-        page.gap();
-    }
-    page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
 
 /// A row a design: the cost, and what it is made of.
@@ -84,7 +88,9 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     for name in ["net", "interval", "time", "share", "lost", "gained", "state", "CPI"] {
         grid.column(name, Side::Right);
     }
-    findings.designs.iter().take(DESIGNS).for_each(|design| grid.row(design_row(design)));
+    for (place, design) in findings.designs.iter().take(DESIGNS).enumerate() {
+        grid.row(design_row(&sweep::label(findings, place), design));
+    }
     page.grid(&grid);
     let more = findings.designs.len().saturating_sub(DESIGNS);
     if more > 0 {
@@ -95,11 +101,11 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     }
 }
 
-fn design_row(design: &DesignFinding) -> Vec<Entry> {
+fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {
     let net = &design.average_cost_cycles;
     let reported = net.estimate.filter(|_| !net.is_covering_zero());
     vec![
-        design.name.as_str().into(),
+        name.into(),
         with_bound(net).into(),
         ends(net).into(),
         reported.map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
@@ -109,40 +115,6 @@ fn design_row(design: &DesignFinding) -> Vec<Entry> {
         known(&design.state_cycles).into(),
         perhaps(cpi(design)).into(),
     ]
-}
-
-/// The levels of the first design at which switches lose and gain most. Those that were never full are named above.
-fn add_levels(page: &mut Page, design: &DesignFinding) {
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("level", Side::Left);
-    for name in ["MPKI", "alone", "lost", "gained"] {
-        grid.column(name, Side::Right);
-    }
-    let mut levels: Vec<(usize, &LevelFinding)> =
-        design.levels.iter().enumerate().filter(|(_, level)| level.was_full).collect();
-    let most =
-        |level: &LevelFinding| level.lost_per_switch.into_iter().chain(level.gained_per_switch).fold(0.0, f64::max);
-    levels.sort_by(|(_, a), (_, b)| most(b).total_cmp(&most(a)));
-    levels.truncate(LEVELS);
-    levels.sort_by_key(|(place, _)| *place);
-    for (_, level) in levels {
-        let mpki = |of: fn(&ByView<f64>) -> f64| level.mpki.as_ref().map(|mpki| number(of(mpki))).unwrap_or_default();
-        let a_switch = |lookups: Option<f64>| lookups.map(rounded).unwrap_or_default();
-        let numbers = [
-            mpki(|all| all.shared),
-            mpki(|all| all.private),
-            a_switch(level.lost_per_switch),
-            a_switch(level.gained_per_switch),
-        ];
-        grid.row(std::iter::once(Entry::from(level.level.as_str())).chain(numbers.map(Entry::from)).collect());
-    }
-    if !grid.is_empty() {
-        page.heading(
-            "By level",
-            &format!("MPKI with others and alone, lookups lost and gained a switch, on {}", design.name),
-        );
-        page.grid(&grid);
-    }
 }
 
 /// A row a class with its commonest causes: of one design what is lost and gained, of several a column each.
@@ -159,7 +131,9 @@ fn add_causes(page: &mut Page, findings: &Findings) {
     } else {
         designs.iter().for_each(|design| grid.column(&design.name, Side::Right));
     }
-    for group in shown(first) {
+    // Many designs have many levels, too.
+    let most = if findings.designs.len() < DESIGNS { CAUSES } else { CAUSES - 1 };
+    for group in shown(first, most) {
         let mut row: Vec<Entry> = vec![name(group).into(), count(group.segments).into()];
         if designs.len() == 1 {
             row.extend(parties(first, group).map(Entry::from));
@@ -191,7 +165,7 @@ fn parties(design: &DesignFinding, group: &GroupFinding) -> [String; 6] {
 }
 
 /// The classes, and the most frequent causes; a cause that is all of its class says nothing more.
-fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
+fn shown(design: &DesignFinding, most_causes: usize) -> impl Iterator<Item = &GroupFinding> {
     let classes = design.groups.iter().filter(|group| matches!(group.group, Group::Class(_)));
     let is_class = |cause: &GroupFinding| {
         design.groups.iter().any(|class| {
@@ -200,7 +174,7 @@ fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
         })
     };
     let causes = design.groups.iter().filter(move |group| matches!(group.group, Group::Cause(_)) && !is_class(group));
-    classes.chain(causes.take(CAUSES))
+    classes.chain(causes.take(most_causes))
 }
 
 fn name(group: &GroupFinding) -> String {

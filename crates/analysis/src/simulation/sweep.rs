@@ -1,0 +1,125 @@
+//! Designs that `--vary` made of one base: what differs between them, as axes.
+
+use super::findings::DesignFinding;
+
+/// All variants of one base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// The design that was varied.
+    pub base: String,
+    /// Fields with more than one value, the slowest first.
+    pub axes: Vec<Axis>,
+    /// The value on each axis, and the design's place.
+    pub members: Vec<(Vec<usize>, usize)>,
+}
+
+/// One field, and the values that it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Levels and field, as `--vary` names them: `L1I+L1D.size`.
+    pub field: String,
+    /// In the order of their first occurrence.
+    pub values: Vec<String>,
+}
+
+impl Axis {
+    /// The levels that it changes.
+    pub fn levels(&self) -> impl Iterator<Item = &str> {
+        self.field.rsplit_once('.').map_or("", |(levels, _)| levels).split('+')
+    }
+}
+
+impl Sweep {
+    /// What distinguishes a design from the others, without its base.
+    pub fn label(&self, values: &[usize]) -> String {
+        let of_axis = |(axis, value): (&Axis, &usize)| format!("{}={}", axis.field, axis.values[*value]);
+        self.axes.iter().zip(values).map(of_axis).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A base, and fields with their values.
+type Parts<'a> = (&'a str, Vec<(&'a str, &'a str)>);
+
+/// The parts of a name such as `mogul-1a[L1D.size=8KiB,L1D.ways=2]`.
+fn parts(name: &str) -> Option<Parts<'_>> {
+    let (base, fields) = name.strip_suffix(']')?.split_once('[')?;
+    let fields: Option<Vec<_>> = fields.split(',').map(|field| field.split_once('=')).collect();
+    fields.filter(|fields| fields.iter().all(|(field, _)| field.contains('.'))).map(|fields| (base, fields))
+}
+
+/// One for each base that has variants of the same fields.
+pub fn sweeps(designs: &[DesignFinding]) -> Vec<Sweep> {
+    let named: Vec<(usize, Parts<'_>)> =
+        designs.iter().enumerate().filter_map(|(place, design)| Some((place, parts(&design.name)?))).collect();
+    let mut groups: Vec<Vec<&(usize, Parts<'_>)>> = Vec::new();
+    for one in &named {
+        let is_alike = |group: &&mut Vec<&(usize, Parts<'_>)>| likeness(group[0]) == likeness(one);
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups.iter().map(|group| sweep(group)).filter(|sweep| !sweep.axes.is_empty()).collect()
+}
+
+fn likeness<'a>((_, (base, fields)): &'a (usize, Parts<'a>)) -> (&'a str, Vec<&'a str>) {
+    (base, fields.iter().map(|(field, _)| *field).collect())
+}
+
+fn sweep(group: &[&(usize, Parts<'_>)]) -> Sweep {
+    let (_, (base, fields)) = group[0];
+    let axis = |(number, (field, _)): (usize, &(&str, &str))| {
+        let mut values: Vec<String> = Vec::new();
+        for (_, (_, fields)) in group {
+            let value = fields[number].1;
+            if !values.iter().any(|other| other == value) {
+                values.push(value.to_owned());
+            }
+        }
+        (number, Axis { field: (*field).to_owned(), values })
+    };
+    let axes: Vec<(usize, Axis)> =
+        fields.iter().enumerate().map(axis).filter(|(_, axis)| axis.values.len() > 1).collect();
+    let place = |fields: &[(&str, &str)], (number, axis): &(usize, Axis)| {
+        axis.values.iter().position(|value| value == fields[*number].1).unwrap_or(0)
+    };
+    let member =
+        |(design, (_, fields)): &&(usize, Parts<'_>)| (axes.iter().map(|axis| place(fields, axis)).collect(), *design);
+    let members = group.iter().map(member).collect();
+    Sweep { base: (*base).to_owned(), members, axes: axes.into_iter().map(|(_, axis)| axis).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{LENGTH, QUANTUM, Run};
+    use super::*;
+
+    fn of(names: &[&str]) -> Vec<Sweep> {
+        let mut run = Run::new();
+        run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
+        let design = run.design();
+        let named = |name: &&str| DesignFinding { name: (*name).to_owned(), ..design.clone() };
+        sweeps(&names.iter().map(named).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn variants_of_a_base_stand_at_their_values() {
+        let names = ["plain", "a[L1I+L1D.size=8KiB,L2.ways=1]", "a[L1I+L1D.size=8KiB,L2.ways=2]", "b[L2.ways=1]"];
+        let found = of(&[&names[..], &["a[L1I+L1D.size=16KiB,L2.ways=1]"]].concat());
+        let axis =
+            |field: &str, values: [&str; 2]| Axis { field: field.into(), values: values.map(str::to_owned).into() };
+        assert_eq!(found.len(), 1, "the other base has one value: {found:?}");
+        assert_eq!(found[0].base, "a");
+        assert_eq!(found[0].axes, [axis("L1I+L1D.size", ["8KiB", "16KiB"]), axis("L2.ways", ["1", "2"])]);
+        assert_eq!(found[0].members, [(vec![0, 0], 1), (vec![0, 1], 2), (vec![1, 0], 4)]);
+        assert_eq!(found[0].label(&[1, 0]), "L1I+L1D.size=16KiB L2.ways=1");
+        assert_eq!(found[0].axes[0].levels().collect::<Vec<_>>(), ["L1I", "L1D"]);
+    }
+
+    #[test]
+    fn a_field_of_one_value_is_no_axis_and_other_brackets_are_no_variant() {
+        let found = of(&["a[L2.size=1MiB,L2.ways=8]", "a[L2.size=2MiB,L2.ways=8]"]);
+        assert_eq!(found[0].axes.len(), 1);
+        assert!(of(&["my[best]", "my[other]", "x]", "[", "y[a=1]", "y[a=2]"]).is_empty());
+    }
+}

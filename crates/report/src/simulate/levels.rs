@@ -1,0 +1,123 @@
+//! Misses per thousand instructions: of every design in every level, and of every program.
+
+use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding, ProcessFinding};
+use switchcost_simulation_result::{ByView, View};
+
+use super::amount::rounded;
+use super::detailed;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::plain::plain;
+use crate::quantity::number;
+
+/// Designs of which the screen says what they miss alone, too.
+const COMPARED: usize = 3;
+
+/// Programs of the only design on the screen.
+const PROGRAMS: usize = 3;
+
+/// Programs of each design where there is room.
+const ALL_PROGRAMS: usize = 8;
+
+/// On one screen: every level of so many designs; of the first what is lost and gained there, of an only one its programs.
+pub(super) fn add_in_short(page: &mut Page, findings: &Findings, most_designs: usize) {
+    let designs = &findings.designs[..findings.designs.len().min(most_designs)];
+    let [first, ..] = designs else { return };
+    let mut table = Levels::of(designs);
+    for design in designs {
+        table.row(&design.name, |level| mpki(of_level(design, level)?.mpki.as_ref(), View::Shared));
+        if designs.len() <= COMPARED {
+            table.row("  alone", |level| mpki(of_level(design, level)?.mpki.as_ref(), View::Private));
+        }
+        if std::ptr::eq(design, first) && designs.len() <= COMPARED {
+            table.row("  lost", |level| of_level(design, level)?.lost_where_full().map(rounded));
+            table.row("  gained", |level| of_level(design, level)?.gained_where_full().map(rounded));
+        }
+    }
+    if designs.len() == 1 {
+        first.processes.iter().take(PROGRAMS).for_each(|program| {
+            table.program(&format!("  {}", program.name), program, View::Shared);
+            table.program("    alone", program, View::Private);
+        });
+    }
+    if !table.grid.is_empty() {
+        let more = if designs.len() > COMPARED {
+            String::new()
+        } else {
+            format!(" and alone; lookups lost and gained a switch on {}", first.name)
+        };
+        page.heading("By level", &format!("misses per thousand instructions (MPKI) with others{more}"));
+        page.grid(&table.grid);
+    }
+}
+
+/// Every level of every program on every design, in all three hierarchies.
+pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
+    let designs = detailed(findings);
+    let mut table = Levels::with_keys(&["design", "program", "hierarchy"], designs);
+    for design in designs {
+        for program in design.processes.iter().take(ALL_PROGRAMS) {
+            for (name, view) in [("shared", View::Shared), ("private", View::Private), ("flushed", View::Flushed)] {
+                let of = |level: &str| program.levels.iter().find(|one| one.level == level);
+                table.keyed(&[&design.name, &program.name, name], |level| mpki(Some(&of(level)?.mpki), view));
+            }
+        }
+    }
+    if !table.grid.is_empty() {
+        page.heading("MPKI by program", "misses per thousand of its instructions, by level");
+        page.grid(&table.grid);
+    }
+}
+
+/// A column a level.
+struct Levels<'a> {
+    names: Vec<&'a str>,
+    grid: Grid,
+}
+
+impl<'a> Levels<'a> {
+    /// All levels of these designs, in the order in which they first occur.
+    fn of(designs: &'a [DesignFinding]) -> Levels<'a> {
+        Levels::with_keys(&[""], designs)
+    }
+
+    fn with_keys(keys: &[&str], designs: &'a [DesignFinding]) -> Levels<'a> {
+        let mut names: Vec<&str> = Vec::new();
+        for level in designs.iter().flat_map(|design| &design.levels) {
+            if !names.contains(&level.level.as_str()) {
+                names.push(&level.level);
+            }
+        }
+        let mut grid = Grid::with_one_line_a_row(keys.len());
+        keys.iter().for_each(|key| grid.column(*key, Side::Left));
+        names.iter().for_each(|name| grid.column(*name, Side::Right));
+        Levels { names, grid }
+    }
+
+    fn row(&mut self, name: &str, of_level: impl Fn(&str) -> Option<String>) {
+        self.keyed(&[name], of_level);
+    }
+
+    /// Nothing where no level has a number.
+    fn keyed(&mut self, keys: &[&str], of_level: impl Fn(&str) -> Option<String>) {
+        let cells: Vec<Option<String>> = self.names.iter().map(|level| of_level(level)).collect();
+        if cells.iter().any(Option::is_some) {
+            let keys = keys.iter().map(Entry::from);
+            self.grid.row(keys.chain(cells.into_iter().map(|cell| cell.unwrap_or_default().into())).collect());
+        }
+    }
+
+    fn program(&mut self, name: &str, program: &ProcessFinding, view: View) {
+        let of = |level: &str| program.levels.iter().find(|one| one.level == level);
+        self.row(&plain(name), |level| mpki(Some(&of(level)?.mpki), view));
+    }
+}
+
+fn of_level<'a>(design: &'a DesignFinding, name: &str) -> Option<&'a LevelFinding> {
+    design.levels.iter().find(|level| level.level == name)
+}
+
+fn mpki(all: Option<&ByView<f64>>, view: View) -> Option<String> {
+    all.map(|all| number(*all.get(view)))
+}

@@ -1,0 +1,199 @@
+//! Variants of one design by what was varied: a row a value of one field, or a matrix of two.
+
+use switchcost_analysis::simulation::{Axis, DesignFinding, Findings, Sweep, sweeps};
+
+use super::amount::with_bound;
+use super::designs::cpi;
+use super::figures;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::number;
+
+/// A number of a design.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Number {
+    Cpi,
+    /// Misses per thousand instructions in a level.
+    Mpki(String),
+}
+
+impl Number {
+    pub(super) fn name(&self) -> String {
+        match self {
+            Number::Cpi => "CPI".to_owned(),
+            Number::Mpki(level) => format!("{level} MPKI"),
+        }
+    }
+
+    pub(super) fn of(&self, design: &DesignFinding) -> Option<f64> {
+        match self {
+            Number::Cpi => cpi(design),
+            Number::Mpki(level) => {
+                let found = design.levels.iter().find(|found| found.level == *level)?;
+                found.mpki.as_ref().map(|mpki| mpki.shared)
+            }
+        }
+    }
+}
+
+/// Two axes of a sweep, where all others have one value each.
+pub(super) struct Plane<'a> {
+    pub(super) rows: &'a Axis,
+    pub(super) columns: &'a Axis,
+    /// What the others are, in words.
+    pub(super) rest: String,
+    /// Row, column and design.
+    cells: Vec<(usize, usize, &'a DesignFinding)>,
+}
+
+impl Plane<'_> {
+    pub(super) fn at(&self, row: usize, column: usize) -> Option<&DesignFinding> {
+        self.cells.iter().find(|(r, c, _)| (*r, *c) == (row, column)).map(|(_, _, design)| *design)
+    }
+}
+
+/// An empty line, a title, the names of columns, the line below them, and that there is more.
+const BESIDE_ROWS: usize = 5;
+
+/// Columns of a matrix on a screen.
+const MOST_COLUMNS: usize = 12;
+
+/// Tables of all sweeps, each with its figure, up to so many lines of the page, where these are limited. Gives whether there are any.
+pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize>) -> bool {
+    let sweeps = sweeps(&findings.designs);
+    for (number, sweep) in sweeps.iter().enumerate() {
+        match &sweep.axes[..] {
+            [axis] => add_line(page, findings, sweep, axis, number, most_lines),
+            _ => add_planes(page, findings, sweep, number, most_lines),
+        }
+    }
+    !sweeps.is_empty()
+}
+
+/// Without its base where all designs are variants of one.
+pub(super) fn label(findings: &Findings, place: usize) -> String {
+    match &sweeps(&findings.designs)[..] {
+        [sweep] if sweep.members.len() == findings.designs.len() => {
+            let of_design = sweep.members.iter().find(|(_, design)| *design == place);
+            of_design.map(|(values, _)| sweep.label(values)).unwrap_or_default()
+        }
+        _ => findings.designs[place].name.clone(),
+    }
+}
+
+/// Rows that there is room for.
+fn room(page: &Page, most_lines: Option<usize>) -> usize {
+    most_lines.map_or(usize::MAX, |most| most.saturating_sub(page.lines() + BESIDE_ROWS))
+}
+
+/// Says what there was no room for.
+fn add_more(page: &mut Page, all: usize, room: usize) {
+    if all > room {
+        page.prose(&format!("and {} more: --details", all - room));
+    }
+}
+
+fn add_line(
+    page: &mut Page,
+    findings: &Findings,
+    sweep: &Sweep,
+    axis: &Axis,
+    number: usize,
+    most_lines: Option<usize>,
+) {
+    let room = room(page, most_lines);
+    let members: Vec<(&str, &DesignFinding)> = sweep
+        .members
+        .iter()
+        .map(|(values, design)| (axis.values[values[0]].as_str(), &findings.designs[*design]))
+        .collect();
+    let numbers = line_numbers(&members);
+    let mut grid = Grid::new(1);
+    grid.column(&axis.field, Side::Right);
+    numbers.iter().for_each(|number| grid.column(number.name(), Side::Right));
+    grid.column("net a switch", Side::Right);
+    for (value, design) in members.iter().take(room) {
+        let cells = numbers.iter().map(|number| cell(number, design));
+        let net = Entry::from(with_bound(&design.average_cost_cycles));
+        grid.row(std::iter::once(Entry::from(*value)).chain(cells).chain([net]).collect());
+    }
+    page.heading(&format!("{} by {}", sweep.base, axis.field), "with others; MPKI: misses per thousand instructions");
+    page.grid(&grid);
+    add_more(page, members.len(), room);
+    page.figure(|| Some(figures::sweep::curves(&sweep.base, axis, &members, &numbers, number)));
+    page.method(&["sweep"]);
+}
+
+/// The CPI, and every level in which anything differs.
+fn line_numbers(members: &[(&str, &DesignFinding)]) -> Vec<Number> {
+    let levels = members.first().map_or(&[][..], |(_, design)| &design.levels);
+    let mpki = levels.iter().map(|level| Number::Mpki(level.level.clone()));
+    let differs = |number: &Number| members.iter().any(|(_, design)| number.of(design) != number.of(members[0].1));
+    std::iter::once(Number::Cpi).chain(mpki.filter(differs)).collect()
+}
+
+fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize, most_lines: Option<usize>) {
+    let planes = planes(findings, sweep);
+    let levels = sweep.axes[..2].iter().flat_map(Axis::levels).map(str::to_owned);
+    let mut numbers: Vec<Number> = Vec::new();
+    for one in levels.map(Number::Mpki).chain([Number::Cpi]) {
+        if !numbers.contains(&one) {
+            numbers.push(one);
+        }
+    }
+    for (place, plane) in planes.iter().enumerate() {
+        for of in numbers.iter().filter(|of| plane.cells.iter().any(|(_, _, design)| of.of(design).is_some())) {
+            let room = room(page, most_lines);
+            if room == 0 {
+                continue;
+            }
+            let rest = if plane.rest.is_empty() { String::new() } else { format!("; {}", plane.rest) };
+            let axes = format!("{} by {}", plane.rows.field, plane.columns.field);
+            page.heading(&format!("{} of {}", of.name(), sweep.base), &format!("{axes}{rest}"));
+            let columns = most_lines.map_or(usize::MAX, |_| MOST_COLUMNS);
+            page.grid(&matrix(plane, of, room, columns));
+            add_more(page, plane.rows.values.len(), room);
+            add_more(page, plane.columns.values.len(), columns);
+            page.figure(|| Some(figures::sweep::heat(&sweep.base, plane, of, (number, place))));
+        }
+    }
+    page.method(&["sweep"]);
+}
+
+/// One for each combination of the values of axes behind the first two.
+fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
+    let mut planes: Vec<(&[usize], Plane<'a>)> = Vec::new();
+    for (values, design) in &sweep.members {
+        let (own, rest) = values.split_at(2);
+        let cell = (own[0], own[1], &findings.designs[*design]);
+        match planes.iter_mut().find(|(other, _)| *other == rest) {
+            Some((_, plane)) => plane.cells.push(cell),
+            None => {
+                let others = sweep.axes[2..].iter().zip(rest);
+                let words: Vec<String> =
+                    others.map(|(axis, value)| format!("{}={}", axis.field, axis.values[*value])).collect();
+                let (rows, columns) = (&sweep.axes[0], &sweep.axes[1]);
+                planes.push((rest, Plane { rows, columns, rest: words.join(" "), cells: vec![cell] }));
+            }
+        }
+    }
+    planes.into_iter().map(|(_, plane)| plane).collect()
+}
+
+fn matrix(plane: &Plane<'_>, of: &Number, most_rows: usize, most_columns: usize) -> Grid {
+    let mut grid = Grid::new(1);
+    grid.column(&plane.rows.field, Side::Right);
+    let columns = &plane.columns.values[..plane.columns.values.len().min(most_columns)];
+    columns.iter().for_each(|value| grid.column(value, Side::Right));
+    for (row, value) in plane.rows.values.iter().enumerate().take(most_rows) {
+        let cells = (0..columns.len()).map(|column| plane.at(row, column));
+        let cells = cells.map(|design| design.map_or_else(Entry::default, |design| cell(of, design)));
+        grid.row(std::iter::once(Entry::from(value)).chain(cells).collect());
+    }
+    grid
+}
+
+fn cell(of: &Number, design: &DesignFinding) -> Entry {
+    of.of(design).map(number).unwrap_or_default().into()
+}

@@ -1,0 +1,53 @@
+//! What goes over the buses of each design, and what prefetching is worth.
+
+use switchcost_analysis::simulation::{Findings, TrafficFinding};
+
+use super::amount::{rounded, share};
+use super::detailed;
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let mut grid = Grid::new(2);
+    grid.column("design", Side::Left);
+    grid.column("level", Side::Left);
+    for name in ["filled", "written back", "moved", "bus", "accuracy", "coverage", "late", "back-invalidated"] {
+        grid.column(name, Side::Right);
+    }
+    for design in detailed(findings) {
+        for level in &design.traffic {
+            let cells = [design.name.as_str(), level.level.as_str()].map(Entry::from);
+            grid.row(cells.into_iter().chain(row(level).map(Entry::from)).collect());
+        }
+    }
+    if !grid.is_empty() {
+        page.heading(
+            "Traffic",
+            "bytes per thousand instructions between each level and the next, all on one hierarchy",
+        );
+        page.grid(&grid);
+        page.prose(
+            "moved: given to an exclusive level unmodified; bus: share of the time that it is taken; accuracy: of prefetched lines, \
+             those that were asked for; coverage: of lines asked for, those that were prefetched; late: of stream hits, those whose line was \
+             on its way; back-invalidated: lines per thousand instructions that an inclusive level took away",
+        );
+    }
+}
+
+/// What does not happen has no number.
+fn row(level: &TrafficFinding) -> [String; 8] {
+    let any = |number: f64| if number > 0.0 { rounded(number) } else { String::new() };
+    let of_all = |part: Option<f64>| part.map(|part| share(Some(part))).unwrap_or_default();
+    let prefetching = level.prefetching;
+    [
+        rounded(level.filled_bytes),
+        any(level.written_back_bytes),
+        any(level.moved_bytes),
+        of_all(level.bus_share),
+        of_all(prefetching.map(|found| found.accuracy)),
+        of_all(prefetching.and_then(|found| found.coverage)),
+        of_all(prefetching.and_then(|found| found.late)),
+        any(level.back_invalidations),
+    ]
+}
