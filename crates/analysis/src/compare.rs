@@ -232,11 +232,14 @@ impl Pair {
     /// Whether it was asked for and has no verdict. What is 0 now needs none: it has not grown.
     pub fn is_open(&self) -> bool {
         let is_gone = matches!(self.subject, Subject::Observed(_)) && self.new.is_some_and(|new| new.value == 0.0);
-        self.is_main() && !is_gone && !matches!(self.outcome, Outcome::Compared { .. })
+        self.is_main()
+            && !is_gone
+            && !self.quantity.is_cycles_in_all()
+            && !matches!(self.outcome, Outcome::Compared { .. })
     }
 
-    /// Whether it is one of the numbers that the comparison is made for, and not one of its parts: of a simulation, average
-    /// cost and overhead of a design; of an observation, the numbers of all tasks together.
+    /// Whether it is one of the numbers that the comparison is made for, and not one of its parts: of a simulation, those of a
+    /// design as a whole; of an observation, the numbers of all tasks together.
     pub fn is_main(&self) -> bool {
         match &self.subject {
             Subject::Case(_) | Subject::Injected { .. } => true,
@@ -306,6 +309,8 @@ pub struct Comparison {
     pub slower_than_allowed: Option<usize>,
     /// Facts that differ between the sides: the usual cause.
     pub environment: Vec<Difference>,
+    /// Fields in which simulated designs that are compared differ.
+    pub designs: Vec<Difference>,
     /// A growth by this share would have been shown in each number that was compared.
     pub could_have_shown: Option<f64>,
     /// Measured cases whose hand-offs take another number of switches.
@@ -353,6 +358,7 @@ impl Comparison {
             fail_above: request.fail_above,
             slower_than_allowed: None,
             environment: Vec::new(),
+            designs: Vec::new(),
             could_have_shown: None,
             switches: Vec::new(),
             pairs,

@@ -53,6 +53,7 @@ pub(crate) fn blocks(comparison: &Comparison) -> Vec<Block> {
 
 fn add(page: &mut Page, comparison: &Comparison) {
     page.paragraph(&answer::answer(comparison));
+    add_designs(page, &comparison.designs);
     add_environment(page, &comparison.environment);
     if !comparison.pairs.is_empty() {
         page.heading(title(comparison), &sides(comparison));
@@ -80,6 +81,13 @@ fn sides(comparison: &Comparison) -> String {
         several => format!("{} records", several.len()),
     };
     format!("base is {}, new is {}", names(&comparison.base_records), names(&comparison.new_records))
+}
+
+fn add_designs(page: &mut Page, differences: &[Difference]) {
+    if !differences.is_empty() {
+        page.heading("Designs", "what is not the same on both sides");
+        page.grid(&environment(Grid::new(1), differences));
+    }
 }
 
 fn add_environment(page: &mut Page, differences: &[Difference]) {

@@ -15,6 +15,12 @@ pub enum Quantity {
     AverageCost,
     /// Average cost times switches over all cycles.
     Overhead,
+    /// All cycles of a simulated trace over its instructions.
+    CyclesPerInstruction,
+    /// All cycles of a simulated trace.
+    Cycles,
+    /// The same as time, between the shortest and the longest cycle that the design has.
+    Time,
     /// Excess cycles of a simulated switch of one program, to the end of each segment.
     ExcessPerSwitch,
     /// Of one level of the simulated caches.
@@ -68,6 +74,8 @@ pub enum Unit {
     Share,
     /// Misses an instruction.
     PerInstruction,
+    /// Cycles an instruction.
+    CyclesPerInstruction,
     /// Events a second.
     PerSecond,
     /// Instructions or misses, for each switch or system call.
@@ -92,16 +100,23 @@ impl Quantity {
         self.into()
     }
 
+    /// Whether its ratio is that of the cycles an instruction in other units: it needs no verdict of its own.
+    pub(super) fn is_cycles_in_all(self) -> bool {
+        matches!(self, Quantity::Cycles | Quantity::Time)
+    }
+
     /// The unit of its numbers.
     pub fn unit(self) -> Unit {
         match self {
             Quantity::Total
             | Quantity::HandOff
+            | Quantity::Time
             | Quantity::WaitP50
             | Quantity::WaitP99
             | Quantity::Preemption
             | Quantity::PreemptionReload => Unit::Ns,
             Quantity::AverageCost
+            | Quantity::Cycles
             | Quantity::ExcessPerSwitch
             | Quantity::LostToProcesses
             | Quantity::LostToKernel
@@ -115,6 +130,7 @@ impl Quantity {
             | Quantity::Throttled => Unit::Share,
             Quantity::Switches | Quantity::Preemptions => Unit::PerSecond,
             Quantity::MissesPerInstruction => Unit::PerInstruction,
+            Quantity::CyclesPerInstruction => Unit::CyclesPerInstruction,
         }
     }
 }

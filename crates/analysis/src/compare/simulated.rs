@@ -37,12 +37,13 @@ pub struct Curve {
 /// Compares the new records of simulations with those of the base.
 pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], request: Request<'_>) -> Comparison {
     let matched = designs::matched(base, new);
-    let mut environment: Vec<_> = matched.iter().flat_map(Matched::differences).collect();
+    let mut environment: Vec<_> = matched.iter().flat_map(Matched::first_touches).collect();
     environment.extend(designs::facts(base, new));
     let candidates = matched.iter().flat_map(|pair| candidates(pair, request)).collect();
     let basis = matched.iter().find_map(Matched::relation).map_or(Basis::OtherTraces, Relation::basis);
     Comparison {
         environment,
+        designs: matched.iter().flat_map(Matched::differences).collect(),
         curves: matched.iter().filter_map(Matched::curve).collect(),
         ..Comparison::of(basis, judge(candidates, request), None, request)
     }

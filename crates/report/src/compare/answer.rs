@@ -83,12 +83,17 @@ fn changed_switches(comparison: &Comparison) -> String {
     text
 }
 
-/// The cost of a switch under each design, then how many of all numbers differ.
+/// The CPI and the cost of a switch under each design, then how many of all numbers differ.
 fn of_simulations(comparison: &Comparison) -> String {
-    if comparison.compared == 0 {
+    let is_cpi = |pair: &&Pair| pair.quantity == Quantity::CyclesPerInstruction;
+    let of_design = |cpi: &Pair| {
+        let cost = comparison.pairs.iter().find(|pair| is_cost_of_a_switch(pair) && pair.subject == cpi.subject);
+        of_design(cpi, cost)
+    };
+    let sentences: Vec<String> = comparison.pairs.iter().filter(is_cpi).filter_map(of_design).collect();
+    if comparison.compared == 0 && sentences.is_empty() {
         return nothing(comparison);
     }
-    let sentences: Vec<String> = comparison.pairs.iter().filter_map(of_design).collect();
     let more = sentences.len().saturating_sub(DESIGNS_NAMED);
     let mut text: String = sentences.into_iter().take(DESIGNS_NAMED).collect();
     if more > 0 {
@@ -101,20 +106,30 @@ fn of_simulations(comparison: &Comparison) -> String {
     )
 }
 
-fn of_design(pair: &Pair) -> Option<String> {
-    let Subject::Simulated(place) = &pair.subject else { return None };
-    let Outcome::Compared { ratio, verdict: change } = &pair.outcome else { return None };
-    if place.part != Part::All || pair.quantity != Quantity::AverageCost {
-        return None;
-    }
-    Some(format!(
-        "{}: a switch costs {:.3} times as many cycles ({:.3} to {:.3}), {}. ",
-        design(place),
-        ratio.ratio,
-        ratio.low,
-        ratio.high,
-        verdict(*change, pair.quantity)
-    ))
+fn is_cost_of_a_switch(pair: &Pair) -> bool {
+    let is_all = matches!(&pair.subject, Subject::Simulated(place) if place.part == Part::All);
+    is_all && pair.quantity == Quantity::AverageCost
+}
+
+fn of_design(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
+    let Subject::Simulated(place) = &cpi.subject else { return None };
+    let judged = |pair: &Pair| match &pair.outcome {
+        Outcome::Compared { ratio, verdict: change } => Some(format!(
+            "{:.3} times as many cycles ({:.3} to {:.3}), {}",
+            ratio.ratio,
+            ratio.low,
+            ratio.high,
+            verdict(*change, pair.quantity)
+        )),
+        _ => None,
+    };
+    let instruction = cpi.base.zip(cpi.new).map(|(base, new)| {
+        let change = judged(cpi).map(|words| format!(", {words}")).unwrap_or_default();
+        format!("the CPI is {}, and was {}{change}", number(new.value), number(base.value))
+    });
+    let switch = cost.and_then(judged).map(|words| format!("a switch costs {words}"));
+    let both: Vec<String> = instruction.into_iter().chain(switch).collect();
+    (!both.is_empty()).then(|| format!("{}: {}. ", design(place), both.join("; ")))
 }
 
 /// Why the intervals are as wide as they are.

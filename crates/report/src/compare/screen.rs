@@ -3,11 +3,13 @@
 
 use std::cmp::Ordering;
 
-use switchcost_analysis::compare::{Basis, Change, Comparison, Cost, Outcome, Pair, Quantity, Subject, Unit};
+use switchcost_analysis::compare::{
+    Basis, Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Subject, Unit,
+};
 use switchcost_record::Case;
 
 use super::table::{has_several_designs, reasons};
-use super::words::{design, part, quantity, tone, touching, value, verdict, who};
+use super::words::{design, is_of_all, part_of, quantity, tone, touching, value, verdict, who};
 use super::{answer, environment, observed, sides, title};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
@@ -30,13 +32,8 @@ const MOST_FACTS: usize = 4;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     page.paragraph(&answer::answer(comparison));
-    let facts = &comparison.environment;
-    if !facts.is_empty() {
-        let more = facts.len().saturating_sub(MOST_FACTS);
-        let rest = if more > 0 { format!("what differs; {more} more: --details") } else { "what differs".to_owned() };
-        page.heading("Environment", &rest);
-        page.grid(&environment(Grid::with_one_line_a_row(1), &facts[..facts.len().min(MOST_FACTS)]));
-    }
+    add_facts(page, "Designs", &comparison.designs);
+    add_facts(page, "Environment", &comparison.environment);
     add_costs(page, comparison);
     let mut notes: Vec<String> =
         comparison.fail_above.map(|share| answer::limit(comparison, share, MOST_NAMED)).into_iter().collect();
@@ -53,6 +50,17 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     page.items_up_to(MOST_LINES, &notes);
     page.gap();
     page.line("all of it: --details; figures: -o page.html", Tone::Usual);
+}
+
+/// Nothing where nothing differs.
+fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
+    if facts.is_empty() {
+        return;
+    }
+    let more = facts.len().saturating_sub(MOST_FACTS);
+    let rest = if more > 0 { format!("what differs; {more} more: --details") } else { "what differs".to_owned() };
+    page.heading(title, &rest);
+    page.grid(&environment(Grid::with_one_line_a_row(1), &facts[..facts.len().min(MOST_FACTS)]));
 }
 
 fn not_comparable(why: &str, pairs: &[&Pair]) -> String {
@@ -155,8 +163,9 @@ fn subjects(pairs: &[&Pair], has_several_designs: bool) -> Vec<String> {
     let cases: Vec<&Case> = pairs.iter().filter_map(|pair| pair.case()).collect();
     let name = |pair: &&Pair| match &pair.subject {
         Subject::Case(case) => conditions::label_among(case, &cases),
-        Subject::Simulated(place) if !has_several_designs => part(&place.part),
-        Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
+        Subject::Simulated(place) if !has_several_designs => part_of(place, pair.quantity),
+        Subject::Simulated(place) if is_of_all(pair.quantity) => design(place),
+        Subject::Simulated(place) => format!("{}, {}", design(place), part_of(place, pair.quantity)),
         Subject::Observed(of) => who(of),
         Subject::Injected { footprint_bytes, period_ns } => touching(*footprint_bytes, *period_ns),
     };

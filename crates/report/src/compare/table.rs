@@ -3,7 +3,7 @@
 use switchcost_analysis::compare::{Comparison, Outcome, Pair, Subject};
 
 use super::answer;
-use super::words::{design, label, part, quantity, side, tone, verdict};
+use super::words::{design, label, part_of, quantity, side, tone, verdict};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -17,7 +17,7 @@ const NAMED: usize = 4;
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let is_simulated = comparison.pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
     let is_short = is_simulated && !page.has_figures();
-    let is_shown = |pair: &&Pair| !is_short || pair.is_main() || has_verdict(pair);
+    let is_shown = |pair: &&Pair| !is_short || pair.is_main() || pair.ratio().is_some();
     let shown: Vec<&Pair> = comparison.pairs.iter().filter(is_shown).collect();
     let look = Look { is_short, has_designs: has_several_designs(&comparison.pairs) };
     page.grid(&grid(&shown, look));
@@ -42,7 +42,7 @@ impl Look {
     /// What a pair is about, as far as the table has not said it.
     fn about(self, pair: &Pair) -> String {
         match &pair.subject {
-            Subject::Simulated(place) if !self.has_designs => part(&place.part),
+            Subject::Simulated(place) if !self.has_designs => part_of(place, pair.quantity),
             _ => label(pair),
         }
     }
@@ -72,12 +72,9 @@ fn add_reasons(page: &mut Page, comparison: &Comparison, look: Look) {
         if more > 0 {
             names.push(format!("and {more} more"));
         }
-        page.item(&format!("not comparable: {}: {why}", names.join("; ")));
+        let what = if pairs.iter().all(|pair| pair.ratio().is_none()) { "not comparable" } else { "no verdict" };
+        page.item(&format!("{what}: {}: {why}", names.join("; ")));
     }
-}
-
-fn has_verdict(pair: &Pair) -> bool {
-    matches!(pair.outcome, Outcome::Compared { .. })
 }
 
 /// The pairs that have no verdict, by reason.
@@ -119,7 +116,7 @@ fn row(pair: &Pair, look: Look) -> Vec<Entry> {
         }
         Subject::Simulated(place) => {
             let name = if look.has_designs { design(place) } else { String::new() };
-            vec![name.into(), format!("{}{star}", part(&place.part)).into()]
+            vec![name.into(), format!("{}{star}", part_of(place, pair.quantity)).into()]
         }
     };
     row.push(quantity(pair.quantity).into());
@@ -132,7 +129,8 @@ fn row(pair: &Pair, look: Look) -> Vec<Entry> {
         }
         Outcome::NotJudged { ratio, why } => {
             row.extend([Entry::from(format!("{ratio:.3}")), Entry::from(NO_NUMBER)]);
-            row.push(Entry::new(format!("not judged: {why}"), Tone::Suspect));
+            let text = if look.is_short { "no verdict".to_owned() } else { format!("not judged: {why}") };
+            row.push(Entry::new(text, Tone::Suspect));
         }
         Outcome::NotComparable { why } => {
             row.extend([Entry::from(NO_NUMBER), Entry::from(NO_NUMBER)]);

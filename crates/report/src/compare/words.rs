@@ -18,7 +18,7 @@ pub(super) fn label(pair: &Pair) -> String {
     match &pair.subject {
         Subject::Case(case) => conditions::label(case),
         Subject::Simulated(place) if place.part == Part::All => design(place),
-        Subject::Simulated(place) => format!("{}, {}", design(place), part(&place.part)),
+        Subject::Simulated(place) => format!("{}, {}", design(place), part_of(place, pair.quantity)),
         Subject::Observed(of) => who(of),
         Subject::Injected { footprint_bytes, period_ns } => touching(*footprint_bytes, *period_ns),
     }
@@ -49,8 +49,18 @@ pub(super) fn design(place: &Place) -> String {
     }
 }
 
+/// What a number of a design is of.
+pub(super) fn part_of(place: &Place, quantity: Quantity) -> String {
+    if is_of_all(quantity) { "the whole trace".to_owned() } else { part(&place.part) }
+}
+
+/// Whether it is a number of the whole trace, and not of its switches.
+pub(super) fn is_of_all(quantity: Quantity) -> bool {
+    matches!(quantity, Quantity::CyclesPerInstruction | Quantity::Cycles | Quantity::Time)
+}
+
 /// The switches or the level.
-pub(super) fn part(part: &Part) -> String {
+fn part(part: &Part) -> String {
     match part {
         Part::All => "all switches".to_owned(),
         Part::Class(name) => format!("after {name}"),
@@ -65,6 +75,9 @@ pub(super) fn part(part: &Part) -> String {
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::AverageCost => "cost of a switch",
+        Quantity::CyclesPerInstruction => "CPI",
+        Quantity::Cycles => "cycles in all",
+        Quantity::Time => "time in all",
         Quantity::ExcessPerSwitch => "excess per switch",
         Quantity::MissesPerInstruction => "misses in 1,000 instructions",
         Quantity::LostToProcesses => "lost to processes",
@@ -95,6 +108,7 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
         Unit::Cycles => format!("{} cycles", rounded(cost.value)),
         Unit::Share => share(Some(cost.value)),
         Unit::PerInstruction => number(cost.value * INSTRUCTIONS),
+        Unit::CyclesPerInstruction => number(cost.value),
         Unit::PerSecond => format!("{}/s", rounded(cost.value)),
         Unit::Events => rounded(cost.value),
     }
@@ -112,6 +126,7 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
         Unit::Cycles | Unit::PerSecond | Unit::Events => range(rounded),
         Unit::Share => range(|end| share(Some(end))),
         Unit::PerInstruction => range(|end| number(end * INSTRUCTIONS)),
+        Unit::CyclesPerInstruction => range(number),
     }
 }
 
@@ -127,8 +142,13 @@ pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
         (Change::Slower, Quantity::MissesPerInstruction) => "more",
         (Change::NoDifferenceShown, _) => "no difference shown",
         (change, Quantity::Total | Quantity::HandOff)
-        | (change, Quantity::AverageCost | Quantity::Overhead | Quantity::ExcessPerSwitch) => {
-            if change == Change::Faster { "faster" } else { "slower" }
+        | (change, Quantity::AverageCost | Quantity::Overhead | Quantity::ExcessPerSwitch)
+        | (change, Quantity::CyclesPerInstruction | Quantity::Cycles | Quantity::Time) => {
+            if change == Change::Faster {
+                "faster"
+            } else {
+                "slower"
+            }
         }
         (Change::Faster, _) => "lower",
         (Change::Slower, _) => "higher",

@@ -102,17 +102,24 @@ impl<'a> Matched<'a> {
         let is_renamed = base_name != new_name;
         let named = |name: &str| (is_renamed).then(|| ("design".to_owned(), name.to_owned()));
         let title = if is_renamed { "design".to_owned() } else { format!("design {base_name}") };
-        let first_touches = |record: &Record<'a>| {
-            let reported =
-                if record.finding.first_touch_cycles.is_some() { "separate" } else { "in the cost, as a gain" };
-            (join(&title, "first touches"), reported.to_owned())
-        };
         let of_record = |record: &Record<'a>, name: &str| -> Facts {
-            named(name).into_iter().chain(fields(record.design, &title)).chain([first_touches(record)]).collect()
+            named(name).into_iter().chain(fields(record.design, &title)).collect()
         };
         let of =
             |side: &[Record<'a>], name: &str| side.iter().map(|record| of_record(record, name)).collect::<Vec<_>>();
         different(&of(&self.base, base_name), &of(&self.new, new_name))
+    }
+
+    /// Whether what happens once is in the costs of one side alone.
+    pub(super) fn first_touches(&self) -> Vec<Difference> {
+        let (Some(name), Some(_)) = (self.base_name, self.new_name) else { return Vec::new() };
+        let of_record = |record: &Record<'a>| -> Facts {
+            let reported =
+                if record.finding.first_touch_cycles.is_some() { "separate" } else { "in the cost, as a gain" };
+            vec![(format!("first touches on {name}"), reported.to_owned())]
+        };
+        let of = |side: &[Record<'a>]| side.iter().map(of_record).collect::<Vec<_>>();
+        different(&of(&self.base), &of(&self.new))
     }
 
     pub(super) fn curve(&self) -> Option<Curve> {

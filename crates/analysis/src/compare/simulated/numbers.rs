@@ -6,12 +6,21 @@ use super::without_verdict;
 use crate::compare::candidate::{Candidate, Suspects};
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
-use crate::compare::{Cost, Part, Quantity, Request};
+use crate::compare::{Cost, Outcome, Part, Quantity, Request};
 use crate::simulation::{self, Group, KernelFills, KernelFinding};
 
 /// Misses are counted for the whole trace.
 const NO_MISSES_BY_SWITCH: &str =
-    "no interval: a record counts misses over all switches together; give records of several traces on each side";
+    "counted over the whole trace: exact for it; for a verdict give records of several traces on each side";
+
+/// Of a record of sums over segments.
+const NO_CYCLES_BY_SWITCH: &str =
+    "counted over the whole trace: exact for it; for a verdict simulate fewer designs at once, or with --in-full";
+
+/// Of all cycles, and of the time that they take.
+const OTHER_WORK: &str = "the sides have other traces, so that their cycles are of other work";
+
+const AS_CPI: &str = "counted over the whole trace, with the verdict of the CPI";
 
 const NOT_IN_EACH_BATCH: &str = "no interval: without some of the switches the cost is not above 0; trace for longer";
 
@@ -37,22 +46,27 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, request: Req
     let candidate = |(part, quantity): (&Part, Quantity)| {
         let (base, new) = (select(&base, part, quantity), select(&new, part, quantity));
         let sides = [("base", &base), ("new", &new)];
-        let judged = missing(&sides, part).map_or_else(|| ratio(&base, &new, &relation), Err);
+        let judged = missing(&sides, part).map_or_else(|| judge(quantity, &base, &new, &relation), Err);
+        let is_open = judged.is_err();
         let why = judged.as_ref().err().cloned().unwrap_or_default();
         let mut candidate = without_verdict(matched, part.clone(), quantity, why);
         candidate.pair.base = cost(&base, request.confidence);
         candidate.pair.new = cost(&new, request.confidence);
         candidate.suspects = suspects(matched, quantity);
         candidate.ratio = judged.ok();
+        if let (Some(why), Some(ratio)) = (why_exact(quantity), counted(&base, &new, &relation))
+            && is_open
+        {
+            candidate.pair.outcome = Outcome::NotJudged { ratio, why: why.to_owned() };
+        }
         candidate
     };
     keys.into_iter().map(candidate).collect()
 }
 
-/// A part of a trace is one of its misses, too, and no whole of its switches.
+/// A part of a trace is one of its misses and cycles, too, and no whole of its switches.
 fn suspects(matched: &Matched<'_>, quantity: Quantity) -> Suspects {
-    let is_one =
-        |record: &&Record<'_>| record.has_notes || is_suspect(record) && quantity != Quantity::MissesPerInstruction;
+    let is_one = |record: &&Record<'_>| record.has_notes || is_suspect(record) && !is_counted(quantity);
     let places = |side: &[Record<'_>]| side.iter().filter(is_one).map(|record| record.place).collect();
     Suspects { base: places(&matched.base), new: places(&matched.new) }
 }
@@ -66,7 +80,14 @@ fn numbers(record: &Record<'_>) -> Vec<Number> {
     let mut numbers = vec![
         (Part::All, Quantity::AverageCost, finding.average_cost_cycles.clone()),
         (Part::All, Quantity::Overhead, finding.overhead_share.clone()),
+        (Part::All, Quantity::CyclesPerInstruction, finding.cpi.clone()),
     ];
+    let cycles = finding.hierarchies.shared.cycles as f64;
+    let in_all = |estimate| simulation::Cost { estimate: Some(estimate), ..Default::default() };
+    numbers.push((Part::All, Quantity::Cycles, in_all(cycles)));
+    numbers.extend(
+        finding.cycle_ns.map(|[short, long]| (Part::All, Quantity::Time, in_all(cycles * (short * long).sqrt()))),
+    );
     numbers.extend(finding.groups.iter().filter_map(|group| {
         let part = match &group.group {
             Group::Class(name) => Part::Class((*name).to_owned()),
@@ -138,6 +159,40 @@ fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
     });
     let reasons: Vec<String> = reasons.collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// Whether a number is one of the whole trace, whatever its switches are.
+fn is_counted(quantity: Quantity) -> bool {
+    quantity == Quantity::MissesPerInstruction || quantity.is_cycles_in_all()
+}
+
+/// Of what is counted over a whole trace why its ratio has no interval, though it is exact.
+fn why_exact(quantity: Quantity) -> Option<&'static str> {
+    match quantity {
+        Quantity::MissesPerInstruction => Some(NO_MISSES_BY_SWITCH),
+        Quantity::CyclesPerInstruction => Some(NO_CYCLES_BY_SWITCH),
+        of if of.is_cycles_in_all() => Some(AS_CPI),
+        _ => None,
+    }
+}
+
+/// The ratio of what was counted on the same traces; none where a side counted nothing.
+fn counted(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Option<f64> {
+    let Relation::Same(partners) = relation else { return None };
+    let logs = base.iter().zip(partners).map(|(base, partner)| {
+        let (base, new) = ((*base)?.estimate?, new[*partner]?.estimate?);
+        (base > 0.0 && new > 0.0).then(|| (new / base).ln())
+    });
+    let logs = logs.collect::<Option<Vec<f64>>>()?;
+    Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
+fn judge(quantity: Quantity, base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<LogRatio, String> {
+    match relation {
+        _ if !quantity.is_cycles_in_all() => ratio(base, new, relation),
+        Relation::Same(_) => Err(AS_CPI.to_owned()),
+        Relation::Others { .. } | Relation::Overlapping => Err(OTHER_WORK.to_owned()),
+    }
 }
 
 fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<LogRatio, String> {

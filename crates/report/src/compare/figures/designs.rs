@@ -2,7 +2,7 @@ use switchcost_analysis::compare::{Comparison, Pair, Part, Place, Quantity, Subj
 
 use super::series::Series;
 use super::{about_intervals, table};
-use crate::compare::words::{design, part};
+use crate::compare::words::{design, part_of};
 use crate::figure::{Drawing, Figure, layout, list_axis, log_axis};
 use crate::page::Page;
 
@@ -22,7 +22,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
     for (number, pairs) in designs.iter().enumerate() {
         let Some((first, _)) = pairs.first() else { continue };
-        let named = pairs.iter().map(|(place, pair)| (part(&place.part), *pair)).collect();
+        let named = pairs.iter().map(|(place, pair)| (part_of(place, pair.quantity), *pair)).collect();
         page.heading("Both sides by cause and program", &format!("{}, simulated", design(first)));
         let title = format!("Cost of a simulated switch: {}", design(first));
         page.figure(|| draw(&format!("parts-{}", number + 1), &title, named, confidence));
