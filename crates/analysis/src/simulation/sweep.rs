@@ -30,10 +30,15 @@ impl Axis {
 }
 
 impl Sweep {
-    /// What distinguishes a design from the others, without its base.
+    /// The fields, as they stand above [`Sweep::label`].
+    pub fn fields(&self) -> String {
+        self.axes.iter().map(|axis| axis.field.as_str()).collect::<Vec<_>>().join(",")
+    }
+
+    /// What distinguishes a design from the others: the values of its fields.
     pub fn label(&self, values: &[usize]) -> String {
-        let of_axis = |(axis, value): (&Axis, &usize)| format!("{}={}", axis.field, axis.values[*value]);
-        self.axes.iter().zip(values).map(of_axis).collect::<Vec<_>>().join(" ")
+        let of_axes = self.axes.iter().zip(values);
+        of_axes.map(|(axis, value)| axis.values[*value].as_str()).collect::<Vec<_>>().join(",")
     }
 }
 
@@ -112,7 +117,7 @@ mod tests {
         assert_eq!(found[0].base, "a");
         assert_eq!(found[0].axes, [axis("L1I+L1D.size", ["8KiB", "16KiB"]), axis("L2.ways", ["1", "2"])]);
         assert_eq!(found[0].members, [(vec![0, 0], 1), (vec![0, 1], 2), (vec![1, 0], 4)]);
-        assert_eq!(found[0].label(&[1, 0]), "L1I+L1D.size=16KiB L2.ways=1");
+        assert_eq!((found[0].fields(), found[0].label(&[1, 0])), ("L1I+L1D.size,L2.ways".into(), "16KiB,1".into()));
         assert_eq!(found[0].axes[0].levels().collect::<Vec<_>>(), ["L1I", "L1D"]);
     }
 

@@ -35,6 +35,9 @@ const HEADING_LINES: usize = 4;
 /// An empty line and a note.
 const NOTE_LINES: usize = 3;
 
+/// The same of one that names designs.
+const LINES_OF_A_NOTE: usize = 5;
+
 /// Notes, at most.
 const MOST_NOTES: usize = 5;
 
@@ -43,7 +46,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     trace::add(page, head, findings);
     add_designs(page, findings);
     let has_many = findings.designs.len() > COLUMNS;
-    if !(has_many && sweep::add(page, findings, Some(MOST_LINES))) {
+    if !(has_many && sweep::add(page, findings, Some(MOST_LINES - LINES_OF_A_NOTE))) {
         add_reasons(page, findings);
     }
     let notes = notes::in_short(findings);
@@ -83,13 +86,14 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     let interval = confidence.map(|share| format!("; {:.0} % intervals, within this trace", share * 100.0));
     let rest = format!("cycles, net of lost, gained and state{}", interval.unwrap_or_default());
     page.heading("Cost of a switch", &rest);
+    let (head, labels) = sweep::labels(findings);
     let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("", Side::Left);
+    grid.column(head, Side::Left);
     for name in ["net", "interval", "time", "share", "lost", "gained", "state", "CPI"] {
         grid.column(name, Side::Right);
     }
-    for (place, design) in findings.designs.iter().take(DESIGNS).enumerate() {
-        grid.row(design_row(&sweep::label(findings, place), design));
+    for (name, design) in labels.iter().zip(&findings.designs).take(DESIGNS) {
+        grid.row(design_row(name, design));
     }
     page.grid(&grid);
     let more = findings.designs.len().saturating_sub(DESIGNS);

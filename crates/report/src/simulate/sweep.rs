@@ -53,10 +53,11 @@ impl Plane<'_> {
     }
 }
 
-/// An empty line, a title, the names of columns, the line below them, and that there is more.
-const BESIDE_ROWS: usize = 5;
+/// An empty line, a title, the names of columns, the line below them, and twice that there is more.
+const BESIDE_ROWS: usize = 6;
 
-/// Columns of a matrix on a screen.
+/// Rows and columns of a matrix on a screen.
+const MOST_ROWS: usize = 9;
 const MOST_COLUMNS: usize = 12;
 
 /// Tables of all sweeps, each with its figure, up to so many lines of the page, where these are limited. Gives whether there are any.
@@ -71,14 +72,15 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize
     !sweeps.is_empty()
 }
 
-/// Without its base where all designs are variants of one.
-pub(super) fn label(findings: &Findings, place: usize) -> String {
+/// What stands above the names of designs, and a name of each: where all are variants of one, fields and their values.
+pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     match &sweeps(&findings.designs)[..] {
         [sweep] if sweep.members.len() == findings.designs.len() => {
-            let of_design = sweep.members.iter().find(|(_, design)| *design == place);
-            of_design.map(|(values, _)| sweep.label(values)).unwrap_or_default()
+            let mut labels = vec![String::new(); sweep.members.len()];
+            sweep.members.iter().for_each(|(values, design)| labels[*design] = sweep.label(values));
+            (sweep.fields(), labels)
         }
-        _ => findings.designs[place].name.clone(),
+        _ => (String::new(), findings.designs.iter().map(|design| design.name.clone()).collect()),
     }
 }
 
@@ -144,8 +146,8 @@ fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize
     }
     for (place, plane) in planes.iter().enumerate() {
         for of in numbers.iter().filter(|of| plane.cells.iter().any(|(_, _, design)| of.of(design).is_some())) {
-            let room = room(page, most_lines);
-            if room == 0 {
+            let room = room(page, most_lines).min(most_lines.map_or(usize::MAX, |_| MOST_ROWS));
+            if room < plane.rows.values.len().min(MOST_ROWS) {
                 continue;
             }
             let rest = if plane.rest.is_empty() { String::new() } else { format!("; {}", plane.rest) };

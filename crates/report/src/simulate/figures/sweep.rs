@@ -9,6 +9,7 @@ use super::series::{Point, line};
 use crate::figure::{Drawing, Figure, label, layout, linear_axis, list_axis, size_axis};
 use crate::quantity;
 use crate::simulate::sweep::{Number, Plane};
+use crate::slug::slug;
 
 /// A curve a level of its misses; the CPI is in the table.
 pub(in crate::simulate) fn curves(
@@ -62,7 +63,7 @@ pub(in crate::simulate) fn heat(base: &str, plane: &Plane<'_>, of: &Number, (swe
     let layout = layout().x_axis(list_axis(&plane.columns.field, columns)).y_axis(list_axis(&plane.rows.field, rows));
     let rest = if plane.rest.is_empty() { String::new() } else { format!(", {}", plane.rest) };
     Figure {
-        name: format!("sweep-{}-{}-{}", sweep + 1, place + 1, of.name()),
+        name: format!("sweep-{}-{}-{}", sweep + 1, place + 1, slug(&of.name())),
         title: format!("{base}: {}{rest}", of.name()),
         caption: "Of the hierarchy that all processes share.".to_owned(),
         drawing: Drawing::new(vec![trace], layout),

@@ -210,6 +210,68 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     }
 }
 
+/// Variants of one design, each with misses of its own.
+fn varied(names: &[&str]) -> (switchcost_simulation_result::Simulation, switchcost_analysis::simulation::Findings) {
+    let (head, mut findings) = whole();
+    let design = findings.designs[0].clone();
+    let variant = |(number, name): (usize, &&str)| {
+        let mut variant = design.clone();
+        variant.name = (*name).to_owned();
+        variant.levels[1].mpki.as_mut().expect("instructions").shared = 10.0 * (number + 1) as f64;
+        variant
+    };
+    findings.designs = names.iter().enumerate().map(variant).collect();
+    (head, findings)
+}
+
+#[test]
+fn a_sweep_has_a_row_a_value_or_a_matrix_of_two_fields() {
+    let sizes = ["8KiB", "16KiB", "32KiB", "64KiB"].map(|size| format!("base[L1D.size={size}]"));
+    let (head, findings) = varied(&sizes.each_ref().map(String::as_str));
+    let text = simulate::render(&head, &findings, Format::Table, Style::default());
+    assert!(text.contains("base by L1D.size: ") && !text.contains("By cause"), "{text}");
+    let has_row =
+        |text: &str, cells: &[&str]| text.lines().any(|line| line.split_whitespace().eq(cells.iter().copied()));
+    assert!(has_row(&text, &["32KiB", "1.27", "30.0", "19,100"]), "{text}");
+    assert!(text.contains("\nL1D.size     net "), "designs are named by their values: {text}");
+    let both = ["8KiB,L1D.ways=1", "8KiB,L1D.ways=2", "16KiB,L1D.ways=1", "16KiB,L1D.ways=2"];
+    let both = both.map(|values| format!("base[L1D.size={values}]"));
+    let (head, findings) = varied(&both.each_ref().map(String::as_str));
+    for style in [Style::default(), DETAILED] {
+        let text = simulate::render(&head, &findings, Format::Table, style);
+        assert!(text.contains("L1D MPKI of base: L1D.size by L1D.ways"), "{text}");
+        assert!(has_row(&text, &["16KiB", "30.0", "40.0"]) && text.contains("CPI of base"), "{text}");
+    }
+    let part = switchcost_report::html::Part::Simulated { name: "r", head: &head, findings: &findings };
+    let html = switchcost_report::html::render(&[part]);
+    assert!(html.figures.iter().any(|figure| figure == "figure-r1-sweep-1-1-l1d-mpki"), "{:?}", html.figures);
+}
+
+#[test]
+fn a_sweep_of_many_values_is_no_longer_than_a_screen() {
+    let names: Vec<String> =
+        (0..400).map(|n| format!("base[L1D.miss_cycles={},L1I.miss_cycles={}]", n / 20, n % 20)).collect();
+    let (head, findings) = varied(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let text = simulate::render(&head, &findings, Format::Table, Style::default());
+    assert!(text.lines().count() <= 57, "{}\n{text}", text.lines().count());
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
+    let (head, mut findings) = whole();
+    findings.designs.truncate(1);
+    let level = &mut findings.designs[0].levels[1];
+    (level.most_held, level.was_full, level.full_at_instructions) = (level.lines / 4, false, Some(2.5e9));
+    let of = |findings: &_| simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ");
+    let text = of(&findings);
+    let says = "is not known; trace for longer: some 2,500,000,000 instructions, if it goes on so.";
+    assert!(text.contains(says), "{text}");
+    let level = &mut findings.designs[0].levels[1];
+    (level.full_at_instructions, level.is_never_full) = (None, true);
+    assert!(of(&findings).contains("is not known; more of the same does not fill L1D."), "{}", of(&findings));
+}
+
 /// The record under two quanta of one order, and under another order.
 fn in_orders() -> Vec<(switchcost_simulation_result::Simulation, switchcost_analysis::simulation::Findings)> {
     let one = |order: &str, quantum, cycles: u64| {
