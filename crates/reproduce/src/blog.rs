@@ -57,7 +57,9 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let events: Vec<&str> = COUNTED.iter().map(|(event, _)| *event).collect();
     let watcher = format!("perf stat -x , -e {} -o WORDS --", events.join(","));
     observed.watched_by = watcher.split(' ').map(str::to_owned).collect();
-    vec![Step::new(STEP, &line), observed, kinds::step(site)]
+    let mut steps = vec![Step::new(STEP, &line), observed];
+    steps.extend((site.effort == Effort::Usual).then(|| kinds::step(site)));
+    steps
 }
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {

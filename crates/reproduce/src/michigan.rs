@@ -50,9 +50,11 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let mut steps = vec![
         Step::new(KERNEL, &format!("measure --mechanism pipe --between process {rest}")),
         Step::new(USER, &format!("measure --mechanism ucontext {rest}")),
-        hiding::step(site),
     ];
-    steps.extend(pages::steps(site));
+    if !is_quick {
+        steps.push(hiding::step(site));
+        steps.extend(pages::steps(site));
+    }
     let simulated: &[u64] = if is_quick { &QUICKLY_SIMULATED_KIB } else { &SIMULATED_KIB };
     for &kib in simulated {
         let line = "simulate TRACE --design michigan-xeon-d1541 --vary L2.inclusion=neither,inclusive";

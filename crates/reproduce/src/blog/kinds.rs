@@ -6,7 +6,7 @@ use switchcost_record::Mechanism;
 use crate::claims::{Found, ratio};
 use crate::exhibit::Cell;
 use crate::text::microseconds;
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "blog-kinds";
 
@@ -14,9 +14,10 @@ const STEP: &str = "blog-kinds";
 const MOSTLY: f64 = 0.9;
 
 pub(super) fn step(site: &Site<'_>) -> Step {
-    let pace = if site.effort == Effort::Quick { "--quick" } else { "--precision 0.5% --budget 20s" };
-    let line =
-        format!("measure --mechanism futex,yield --between thread --no-counters {pace} --cpu {}", site.quiet_cpu);
+    let line = format!(
+        "measure --mechanism futex,yield --between thread --no-counters --precision 0.5% --budget 20s --cpu {}",
+        site.quiet_cpu
+    );
     Step::new(STEP, &line)
 }
 

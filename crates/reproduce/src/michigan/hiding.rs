@@ -6,7 +6,7 @@ use switchcost_record::{Between, Mechanism};
 
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
-use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Site, Step, Style, Table};
+use crate::{Axis, Chart, Exhibit, Records, Series, Site, Step, Style, Table};
 
 const STEP: &str = "michigan-hiding";
 
@@ -23,9 +23,8 @@ const OF_KERNEL: [Way; 2] =
 const OF_USER: [Way; 2] = [("fibers", Mechanism::Fiber, Between::User), ("async", Mechanism::Async, Between::User)];
 
 pub(super) fn step(site: &Site<'_>) -> Step {
-    let pace = if site.effort == Effort::Quick { "--quick" } else { "--precision 0.5% --budget 40s" };
-    let line = "measure --mechanism pipe,futex,fiber,async --between process,thread --no-counters";
-    Step::new(STEP, &format!("{line} {pace} --cpu {}", site.quiet_cpu))
+    let line = "measure --mechanism pipe,futex,fiber,async --between process,thread --no-counters --precision 0.5% --budget 40s";
+    Step::new(STEP, &format!("{line} --cpu {}", site.quiet_cpu))
 }
 
 /// A hand-off with its system calls, in nanoseconds.

@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 use crate::claims::{Found, Quantities, ratio};
 use crate::exhibit::Cell;
 use crate::text::microseconds;
-use crate::{Effort, Exhibit, Records, Site, Step, Table};
+use crate::{Exhibit, Records, Site, Step, Table};
 
 /// Sizes in KiB beyond those that the first level of a TLB holds all pages of.
 const SIZES_KIB: [u64; 3] = [256, 512, 1024];
@@ -18,8 +18,8 @@ fn step(pages: &str) -> String {
 
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let sizes: Vec<String> = SIZES_KIB.iter().map(|kib| format!("{kib}KiB")).collect();
-    let pace = if site.effort == Effort::Quick { "--quick" } else { "--precision 0.5% --budget 40s" };
-    let rest = format!("--size {} --no-counters {pace} --cpu {}", sizes.join(","), site.quiet_cpu);
+    let rest =
+        format!("--size {} --no-counters --precision 0.5% --budget 40s --cpu {}", sizes.join(","), site.quiet_cpu);
     let line = |pages| format!("measure --mechanism pipe --between process --pages {pages} {rest}");
     PAGES.iter().map(|pages| Step::new(step(pages), &line(*pages))).collect()
 }
