@@ -1,6 +1,6 @@
 //! Which cache or TLB a knee sits at, and which level of memory holds the arrays of a region.
 
-use switchcost_record::{Case, Fact, HostManifest, TlbKind};
+use switchcost_record::{Case, HostManifest, TlbKind};
 use switchcost_units::Bytes;
 use switchcost_workload::{Pages, Sharing};
 
@@ -72,14 +72,14 @@ fn cache_name(level: u32, kind: switchcost_record::CacheKind) -> String {
 
 /// Reach of the TLBs that hold the pages in use.
 fn tlbs(host: &HostManifest, pages: Pages) -> Vec<(String, Bytes)> {
-    let Fact::Known(tlbs) = &host.tlbs else { return Vec::new() };
     let is_in_use = |page: Bytes| match pages {
         Pages::Base => page == host.page_bytes,
         // Of all larger pages, x86-64 and AArch64 map 2 MiB by themselves; 1 GiB must be requested.
         Pages::Huge => page > host.page_bytes && page < Bytes(1 << 30),
     };
-    let mut reaches: Vec<_> = tlbs
-        .iter()
+    let mut reaches: Vec<_> = host
+        .plausible_tlbs()
+        .into_iter()
         .filter(|tlb| tlb.kind != TlbKind::Instruction && tlb.entries > 0 && is_in_use(tlb.page_bytes))
         .map(|tlb| (tlb_name(tlb.level, tlb.kind), Bytes(u64::from(tlb.entries).saturating_mul(tlb.page_bytes.0))))
         .collect();

@@ -59,9 +59,9 @@ fn without_size(case: &Case) -> Case {
     Case { working_set: WorkingSet { size_bytes: Bytes(0), ..case.working_set }, ..case.clone() }
 }
 
-/// A size whose total has a logarithm. The width of the interval gives the standard error.
+/// A size with a cost: a total that is not distinguishable from 0 is none. The width of the interval gives the standard error.
 fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<'a>> {
-    let total = found.total_ns.as_ref().filter(|total| total.estimate > 0.0)?;
+    let total = found.total_ns.as_ref().filter(|total| total.low > 0.0)?;
     Some(Measured {
         size_bytes: found.case.working_set.size_bytes.0,
         total_ns: total.estimate,

@@ -26,7 +26,7 @@ pub(crate) struct Measured<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KneePosition {
     pub(crate) after: usize,
-    /// Share of resamples that put a knee here or one step beside.
+    /// Share of resamples that put a knee here or one step beside, by the rule of succession.
     pub(crate) confidence: f64,
 }
 
@@ -45,7 +45,9 @@ pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<KneePosition> {
 
 fn share_near(resamples: &[Vec<usize>], after: usize) -> f64 {
     let is_near = |cuts: &&Vec<usize>| cuts.iter().any(|cut| cut.abs_diff(after) <= 1);
-    resamples.iter().filter(is_near).count() as f64 / resamples.len() as f64
+    let near = resamples.iter().filter(is_near).count();
+    // Laplace: what all of so many resamples show is not certain.
+    (near + 1) as f64 / (resamples.len() + 2) as f64
 }
 
 /// The error of a logarithm is the relative error.

@@ -15,6 +15,7 @@ mod causes;
 mod cleanliness;
 pub mod compare;
 mod core_sharing;
+mod counted;
 mod counters;
 mod curves;
 mod estimate;
@@ -49,6 +50,7 @@ pub use at_once::{Difference, LosesMore, SharedCache};
 pub use bands::Band;
 pub use causes::{Capacity, capacities};
 pub use core_sharing::{CoreSharing, core_sharing};
+pub use counted::switches_of_repetitions;
 pub use findings::{
     CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded, Findings, Flag,
     Knee, LoadLatency, Part, Region, Reload, Shared, Tail, Verdict, Wanted,

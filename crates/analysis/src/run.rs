@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use switchcost_record::{Cycles, End, EndReason, MeasureRecord, Refusal};
+use switchcost_record::{Cycles, End, EndReason, MeasureRecord, Refusal, Rounds};
 
 use crate::at_once;
 use crate::case::{Run, find};
@@ -78,7 +78,17 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
         let detail = "the record ends inside a line, which is left out; the lines before it are whole";
         flags.push(Flag { name: "cut-line", detail: detail.to_owned() });
     }
+    flags.extend(unusual_rounds(&record.header.plan.rounds));
     flags
+}
+
+/// Caches that were emptied, and cores that slept, make other costs.
+fn unusual_rounds(rounds: &Rounds) -> Option<Flag> {
+    let is_unusual = rounds.flush_bytes.is_some() || rounds.pause_ns.is_some();
+    is_unusual.then(|| Flag {
+        name: "unusual-rounds",
+        detail: format!("each batch has {rounds}: the costs are not to be compared with those of other runs"),
+    })
 }
 
 fn cut_off(record: &MeasureRecord) -> Flag {

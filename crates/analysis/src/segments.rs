@@ -2,10 +2,8 @@
 
 /// Regions of a curve: small, rising, large, and one more for a machine with a third cache.
 const MOST_PIECES: usize = 4;
-/// Two points make a line.
-const FEWEST_POINTS: usize = 2;
-/// A line through fewer does not show where it continues.
-const FEWEST_TO_GO_ON: usize = 3;
+/// Through two points there always is a line: it takes a third to show one.
+const FEWEST_POINTS: usize = 3;
 /// A point lies on a line where it is no more standard errors away.
 const ON_THE_LINE: f64 = 2.0;
 
@@ -35,17 +33,20 @@ pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
     move_behind(points, trace_back(&tables, pieces, n))
 }
 
-/// A piece of two points fits whatever it begins with. So where the first point of a piece still lies on the line of
-/// the piece before, it is counted to that: a cut is behind the last point that goes on as before.
+/// A short piece fits whatever it begins with. So as long as the first point of a piece still lies on the line of the piece before,
+/// it is counted to that: a cut is behind the last point that goes on as before.
 fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
     let sums = Sums::of(points);
     let mut start = 0;
     for index in 0..cuts.len() {
-        let (cut, next) = (cuts[index], cuts.get(index + 1).copied().unwrap_or(points.len() - 1));
-        let goes_on = cut + 1 - start >= FEWEST_TO_GO_ON
-            && cut + 1 < next
-            && (sums.above_line(start, cut + 1, &points[cut + 1]) / points[cut + 1].sigma).abs() <= ON_THE_LINE;
-        cuts[index] += usize::from(goes_on);
+        let next = cuts.get(index + 1).copied().unwrap_or(points.len() - 1);
+        let goes_on = |cut: usize| {
+            let above = sums.above_line(start, cut + 1, &points[cut + 1]) / points[cut + 1].sigma;
+            cut + 1 < next && above.abs() <= ON_THE_LINE
+        };
+        while goes_on(cuts[index]) {
+            cuts[index] += 1;
+        }
         start = cuts[index] + 1;
     }
     cuts
@@ -155,13 +156,18 @@ mod tests {
         let line: Vec<f64> = (0..12).map(|x| 3.0 + 0.5 * f64::from(x)).collect();
         assert_eq!(cuts(&points(&line, 0.05)), [0_usize; 0]);
         assert_eq!(cuts(&points(&[1.0, 1.0, 1.0, 1.0], 0.05)), [0_usize; 0]);
-        assert_eq!(cuts(&points(&[1.0, 5.0, 1.0], 0.05)), [0_usize; 0], "three points are too few for two pieces");
+        assert_eq!(
+            cuts(&points(&[1.0, 1.0, 5.0, 5.0, 5.0], 0.05)),
+            [0_usize; 0],
+            "five points are too few for two pieces"
+        );
     }
 
     #[test]
     fn a_step_is_cut_where_it_is() {
         assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0], 0.05)), [3]);
-        assert_eq!(cuts(&points(&[0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.5, 3.5], 0.05)), [1, 3, 5]);
+        let steps = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.5, 3.5, 3.5];
+        assert_eq!(cuts(&points(&steps, 0.05)), [2, 5, 8]);
     }
 
     #[test]
@@ -172,21 +178,28 @@ mod tests {
 
     #[test]
     fn a_rise_of_one_point_does_not_take_its_neighbour_along() {
-        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.5, 4.0, 4.1], 0.05)), [3, 4]);
+        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.5, 4.0, 4.1], 0.05)), [3]);
+    }
+
+    /// 2 and 4 MiB cost the same and 8 MiB more, the last size: the knee was said to be before 4 MiB.
+    #[test]
+    fn a_rise_at_the_end_is_cut_where_it_rises() {
+        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 0.0, 2.0], 0.05)), [4]);
+        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.0, 2.1], 0.05)), [3]);
     }
 
     #[test]
     fn the_best_cuts_are_those_of_all_ways() {
-        let heights = [0.3, 0.1, 0.9, 1.4, 1.1, 3.0, 2.2, 2.9, 2.5];
+        let heights = [0.3, 0.1, 0.9, 1.4, 1.1, 3.0, 2.2, 2.9, 2.5, 1.7, 1.9];
         let points = points(&heights, 0.2);
         let sums = Sums::of(&points);
         let mut best = f64::INFINITY;
-        for a in 2..=5 {
-            for b in a + 2..=7 {
-                best = best.min(sums.cost(0, a) + sums.cost(a, b) + sums.cost(b, 9));
+        for a in 3..=5 {
+            for b in a + 3..=8 {
+                best = best.min(sums.cost(0, a) + sums.cost(a, b) + sums.cost(b, 11));
             }
         }
-        let found = best_tables(&points)[2][9].cost;
+        let found = best_tables(&points)[2][11].cost;
         assert!((found - best).abs() < 1e-9, "{found} {best}");
     }
 }

@@ -295,7 +295,12 @@ fn fake_record_of(
     for (number, window) in record.cycles.iter_mut().enumerate() {
         window.at_ns = Nanos::millis(30 * number as u64);
     }
-    record.end = Some(End { reason: EndReason::Complete, elapsed_ns: Nanos::seconds(10), ticks_per_second: RATE });
+    record.end = Some(End {
+        reason: EndReason::Complete,
+        elapsed_ns: Nanos::seconds(10),
+        ticks_per_second: RATE,
+        switches: None,
+    });
     record
 }
 
@@ -341,6 +346,7 @@ fn header(cases: Vec<Case>, seed: u64) -> Header {
             repetition_ns: Nanos::millis(10),
             synthetic_switch_ns: Nanos(1_000),
             synthetic_reload_ns: Nanos(0),
+            rounds: Default::default(),
             wants_counters: false,
         },
     }
@@ -379,6 +385,7 @@ pub(crate) fn host() -> HostManifest {
         is_tsc_invariant: true,
         hypervisor: Fact::unknown(unknown()),
         governor: Fact::unknown(unknown()),
+        is_turbo_on: None,
         is_smt_active: Fact::unknown(unknown()),
         mitigations: BTreeMap::new(),
         is_kpti_active: Fact::unknown(unknown()),

@@ -96,9 +96,13 @@ fn gigahertz(khz: u64) -> String {
 }
 
 fn source(host: &HostManifest) -> String {
-    let tlbs = match &host.tlbs {
-        Fact::Known(_) => "TLBs as this machine reports them.".to_owned(),
-        Fact::Unknown { unknown } => format!("No TLBs: this machine does not report them ({unknown})."),
+    let tlbs = match (&host.tlbs, host.doubted_tlb()) {
+        (Fact::Known(_), Some(tlb)) => format!(
+            "TLBs as this machine reports them, without the second level: its {} entries are made up by the hypervisor.",
+            tlb.entries
+        ),
+        (Fact::Known(_), None) => "TLBs as this machine reports them.".to_owned(),
+        (Fact::Unknown { unknown }, _) => format!("No TLBs: this machine does not report them ({unknown})."),
     };
     let ids = match &host.has_pcid {
         Fact::Known(true) => "TLBs kept on a switch: it has address-space ids.".to_owned(),
@@ -178,8 +182,8 @@ fn by_level(level: u32) -> u32 {
 
 /// Those for base pages; where several of one kind are reported (loads and stores apart), the largest.
 fn tlbs(host: &HostManifest, on_switch: OnSwitch) -> Vec<TlbLevel> {
-    let reported = host.tlbs.known().map_or(&[][..], Vec::as_slice);
-    let mut ordered: Vec<&Tlb> = reported.iter().filter(|tlb| tlb.page_bytes == host.page_bytes).collect();
+    let mut ordered = host.plausible_tlbs();
+    ordered.retain(|tlb| tlb.page_bytes == host.page_bytes);
     ordered.sort_by_key(|tlb| (tlb.level, tlb_order(tlb.kind), std::cmp::Reverse(tlb.entries)));
     ordered.dedup_by_key(|tlb| (tlb.level, tlb.kind));
     let is_last = |tlb: &Tlb| {

@@ -41,6 +41,10 @@ fn cache(cache: &Cache) -> String {
 /// The TLBs that working sets are compared with.
 pub(super) fn tlbs(subject: &Subject) -> Check {
     let line = Line::new("TLBs", "entries of all levels are reported");
+    if let Some(doubted) = subject.host.doubted_tlb() {
+        let found = format!("{}, which no such core has: the hypervisor makes it up, and it is not used", tlb(doubted));
+        return line.caveat(found, Remedy::none());
+    }
     match &subject.host.tlbs {
         Fact::Known(tlbs) => line.fit(for_base_pages(tlbs, subject.host.page_bytes)),
         Fact::Unknown { unknown } => line.caveat(unknown.as_str(), Remedy::none()),
@@ -193,6 +197,26 @@ mod tests {
         subject.host.tlbs = Fact::Known(vec![Tlb { entries: 64, page_bytes, ..giant.clone() }, giant]);
         assert_eq!(tlbs(&subject).found, format!("L1 data 64 x {page_bytes}"));
         assert_eq!(tlbs(&subject).severity, Severity::Fit);
+    }
+
+    #[test]
+    fn a_second_level_that_no_core_has_is_not_believed() {
+        let mut subject = workstation();
+        let page_bytes = subject.host.page_bytes;
+        let tlb = |level, entries| Tlb { level, kind: TlbKind::Data, entries, page_bytes };
+        subject.host.tlbs = Fact::Known(vec![tlb(1, 64), tlb(2, 128)]);
+        assert_eq!(tlbs(&subject).severity, Severity::Fit, "no hypervisor: a core of its own kind");
+        subject.host.hypervisor = Fact::Known("kvm".to_owned());
+        let found = tlbs(&subject).found;
+        assert_eq!(
+            found,
+            format!(
+                "L2 data 128 x {page_bytes}, which no such core has: the hypervisor makes it up, and it is not used"
+            )
+        );
+        assert_eq!(subject.host.plausible_tlbs(), [&tlb(1, 64)]);
+        subject.host.tlbs = Fact::Known(vec![tlb(1, 64), tlb(2, 3072)]);
+        assert_eq!(subject.host.plausible_tlbs().len(), 2);
     }
 
     fn clock_of(is_tsc_invariant: bool, source: Fact<String>) -> Severity {

@@ -74,6 +74,7 @@ pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifes
         is_tsc_invariant: processor.is_tsc_invariant(),
         hypervisor: hypervisor::hypervisor(root, &processor),
         governor: processor::governor(root, first),
+        is_turbo_on: processor::is_turbo_on(root),
         is_smt_active: processor::is_smt_active(root),
         is_kpti_active: processor.is_kpti_active(&mitigations),
         has_pcid: processor.has_pcid(),

@@ -98,6 +98,19 @@ pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
     governor.map_or_else(unknown, Fact::Known)
 }
 
+/// Whether cores may run faster than their base clock, where a frequency driver says so.
+pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
+    let cpu = "/sys/devices/system/cpu";
+    let is_one = |path: String| {
+        root.line(&path).ok().and_then(|line| match line.as_str() {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        })
+    };
+    is_one(format!("{cpu}/cpufreq/boost")).or_else(|| is_one(format!("{cpu}/intel_pstate/no_turbo")).map(|off| !off))
+}
+
 /// `2596.136` of MHz.
 fn khz_of(mhz: &str) -> Option<u64> {
     let (whole, rest) = mhz.trim().split_once('.').unwrap_or((mhz.trim(), ""));
@@ -160,6 +173,10 @@ mod tests {
         assert_eq!(is_smt_active(&fixture.root()), Fact::unknown("smt/active says: maybe"));
         assert!(governor(&fixture.root(), CpuId(0)).known().is_none());
         assert_eq!(is_smt_active(&Fixture::workstation().root()), Fact::Known(false));
+        let folder = "/sys/devices/system/cpu";
+        let of = |file: &str, text: &str| is_turbo_on(&Fixture::new().file(&format!("{folder}/{file}"), text).root());
+        assert_eq!((of("cpufreq/boost", "1\n"), of("cpufreq/boost", "0\n")), (Some(true), Some(false)));
+        assert_eq!((of("intel_pstate/no_turbo", "1\n"), of("intel_pstate/no_turbo", "?\n")), (Some(false), None));
         assert_eq!(governor(&Fixture::workstation().root(), CpuId(0)), Fact::Known("performance".to_owned()));
     }
 

@@ -14,6 +14,7 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 
 use crate::clock::{Clock, monotonic, speed_probe};
 use crate::control::current_cpu;
+use crate::usage::own_times;
 use switchcost_facts::interrupts;
 pub(crate) use tasks::parse_switches;
 pub use tasks::{TaskId, TaskWitness};
@@ -27,6 +28,8 @@ pub struct Witness {
     clock: Clock,
     cpus: Vec<CpuId>,
     tasks: Vec<TaskWitness>,
+    /// All tasks are threads of this process, whose time is known exactly.
+    are_own_threads: bool,
     interrupts: Option<File>,
     softirqs: Option<File>,
     stat: Option<File>,
@@ -67,6 +70,7 @@ impl Witness {
             clock,
             cpus: cpus.to_vec(),
             tasks: tasks.iter().map(|task| TaskWitness::new(*task)).collect::<io::Result<_>>()?,
+            are_own_threads: tasks.iter().all(TaskId::is_of_this_process),
             interrupts: File::open("/proc/interrupts").ok(),
             softirqs: File::open("/proc/softirqs").ok(),
             stat: File::open("/proc/stat").ok(),
@@ -114,6 +118,9 @@ impl Witness {
             moment.system = moment.system + counts.user_and_system.1;
             moment.minor_faults += counts.minor_faults;
             moment.major_faults += counts.major_faults;
+        }
+        if self.are_own_threads {
+            (moment.user, moment.system) = own_times();
         }
         Ok(())
     }

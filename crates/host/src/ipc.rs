@@ -4,15 +4,18 @@
 //! never blocks, `recv` blocks until there is a token. Both make the same system calls whether or not the peer is another task, as far as
 //! the mechanism allows: that is what a baseline subtracts.
 
+mod condition;
 mod descriptor;
 mod memory_word;
 mod message_queue;
+mod monitor;
 mod signal;
 
 use std::io;
 
+pub use condition::{MutexCondvar, Notify, Turn, Turns};
 pub use descriptor::{EventFd, Pipe, Stream};
-pub use memory_word::{Futex, MutexCondvar, Notify, Semaphore};
+pub use memory_word::{Futex, Semaphore};
 pub use message_queue::MessageQueue;
 pub use signal::{SignalLink, block_token_signal};
 
@@ -23,6 +26,16 @@ pub trait Channel {
 
     /// Waits for the token and takes it out.
     fn recv(&self) -> io::Result<()>;
+
+    /// Behind the last hand-off for now: gives back what the sender holds from one to the next.
+    fn sender_leaves(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The same of the receiver.
+    fn receiver_leaves(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The CPU itself as the token: to take it, a task goes to the end of the run queue.

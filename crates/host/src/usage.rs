@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use libc::c_int;
 use switchcost_record::KernelSwitches;
+use switchcost_units::Nanos;
 
 /// Of the child, and of its own children that it has waited for.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +41,37 @@ pub fn own_cpu_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().unwrap_or(0))
 }
 
+/// Time of this process so far, of all its threads, in user space and in the kernel: the CPU time, divided as the kernel's ticks fell.
+/// Unlike in /proc neither part is rounded.
+pub fn own_times() -> (Nanos, Nanos) {
+    let usage = usage_of(libc::RUSAGE_SELF);
+    let nanos = |time: libc::timeval| Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000);
+    (nanos(usage.ru_utime), nanos(usage.ru_stime))
+}
+
 /// Switches of the calling thread so far.
 pub fn own_switches() -> KernelSwitches {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for writing one rusage; for the calling thread the call cannot fail.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-    // SAFETY: of numbers only, for which zeroes are valid.
-    let usage = unsafe { usage.assume_init() };
+    switches_of(libc::RUSAGE_THREAD)
+}
+
+/// Switches of this process so far, and of all those that it has started and waited for, with theirs.
+pub fn switches_of_all() -> KernelSwitches {
+    let mut all = switches_of(libc::RUSAGE_SELF);
+    all += switches_of(libc::RUSAGE_CHILDREN);
+    all
+}
+
+fn switches_of(whom: libc::c_int) -> KernelSwitches {
+    let usage = usage_of(whom);
     KernelSwitches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
+}
+
+fn usage_of(whom: libc::c_int) -> libc::rusage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for writing one rusage; for these three the call cannot fail.
+    unsafe { libc::getrusage(whom, usage.as_mut_ptr()) };
+    // SAFETY: of numbers only, for which zeroes are valid.
+    unsafe { usage.assume_init() }
 }
 
 /// Waits for a child.
@@ -95,6 +119,26 @@ mod tests {
         let before = own_switches();
         (0..5).for_each(|_| std::thread::sleep(Duration::from_millis(1)));
         assert!((5..=8).contains(&own_switches().since(before).voluntary));
+    }
+
+    /// Neither part of a young process is lost: /proc shows whole steps of 10 ms of each thread.
+    #[test]
+    fn both_parts_of_the_time_are_whole() {
+        let (before, start) = (own_times(), own_cpu_time());
+        while own_cpu_time() - start < Duration::from_millis(9) {
+            std::hint::spin_loop();
+        }
+        let (user, system) = own_times();
+        let spent = (user.0 + system.0).saturating_sub(before.0.0 + before.1.0);
+        assert!(spent >= 8_900_000, "{spent} ns of 9 ms");
+    }
+
+    #[test]
+    fn a_child_that_has_ended_counts_for_its_parent() {
+        let before = switches_of_all();
+        let sleeps = "for i in 1 2 3 4 5 6 7 8; do sleep 0.001; done";
+        wait(Command::new("sh").args(["-c", sleeps]).spawn().expect("a shell")).expect("a child of ours");
+        assert!(switches_of_all().since(before).voluntary >= 16, "each sleep sleeps, and the shell waits for it");
     }
 
     #[test]

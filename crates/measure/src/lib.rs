@@ -25,6 +25,7 @@ pub mod prices;
 mod protocol;
 mod repetition;
 mod ring;
+mod round;
 mod run;
 mod runtime;
 mod servant;

@@ -6,7 +6,7 @@ mod sizes;
 
 use strum::{Display, EnumString};
 use switchcost_record::{
-    Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, RuntimeCase, SwitchPlan,
+    Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, Rounds, RuntimeCase, SwitchPlan,
 };
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -93,6 +93,8 @@ pub struct Selection {
     pub max_repetitions: Option<u32>,
     /// Whether counters are wanted.
     pub wants_counters: bool,
+    /// What a timed batch is otherwise than usual.
+    pub rounds: Rounds,
     /// The made-up switch.
     pub synthetic_switch: Nanos,
     /// The made-up reload.
@@ -184,6 +186,7 @@ pub fn plan(
         synthetic_switch_ns: selection.synthetic_switch,
         synthetic_reload_ns: selection.synthetic_reload,
         wants_counters: selection.wants_counters,
+        rounds: selection.rounds,
     })
 }
 

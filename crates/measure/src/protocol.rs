@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use switchcost_host::clock::Clock;
 use switchcost_host::core_clock::CycleEvent;
-use switchcost_record::{Arm, Case, Cycles, RuntimeRun, Sample};
+use switchcost_record::{Arm, Case, Cycles, Rounds, RuntimeRun, Sample};
 use switchcost_units::{Bytes, Nanos, TickRate};
 
 /// Rounds of one timed batch of each arm, once calibrated; 0 means not yet known.
@@ -72,6 +72,8 @@ pub struct Order {
     pub synthetic_switch_ns: Nanos,
     /// What the made-up mechanism adds to each walk of the switching arm.
     pub synthetic_reload_ns: Nanos,
+    /// What a timed batch is otherwise than usual.
+    pub batches: Rounds,
 }
 
 /// What comes back.

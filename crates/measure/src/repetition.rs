@@ -23,6 +23,7 @@ use crate::placement_noise::PlacementNoise;
 use crate::preempt::Preemption;
 use crate::protocol::{BatchRounds, Message, Order};
 use crate::ring::Ring;
+use crate::round::Preparation;
 use crate::runtime::Runtimes;
 use crate::user;
 
@@ -80,6 +81,7 @@ struct Repetition<'a> {
     /// When the CPU was last left to others.
     busy_since: Nanos,
     core_counter: Option<Box<dyn RunningCounter>>,
+    preparation: Preparation,
     _placement_noise: PlacementNoise,
 }
 
@@ -95,6 +97,7 @@ impl<'a> Repetition<'a> {
             .map_err(|error| format!("found no account of the tasks in /proc ({error}), need it to count switches"))?;
         let busy_since = monotonic();
         let core_counter = counter_of_core(order);
+        let preparation = Preparation::of(&order.batches)?;
         Ok(Repetition {
             order,
             experiment,
@@ -103,6 +106,7 @@ impl<'a> Repetition<'a> {
             position: 0,
             busy_since,
             core_counter,
+            preparation,
             _placement_noise: placement_noise,
         })
     }
@@ -142,7 +146,8 @@ impl<'a> Repetition<'a> {
     /// as reading the evidence left them.
     fn window(&mut self, rounds: BatchRounds, is_over: impl Fn(Nanos) -> bool) -> io::Result<Cycles> {
         let (order, experiment, random) = (self.order, &mut self.experiment, &mut self.random);
-        let mut core = Core { clock: order.clock, counter: &mut self.core_counter, last: None };
+        let preparation = &self.preparation;
+        let mut core = Core { clock: order.clock, counter: &mut self.core_counter, preparation, last: None };
         let start = monotonic();
         let (taken, mut evidence, kernel_switches) = self.watch.around(|| {
             let mut taken = Taken::default();
@@ -164,11 +169,14 @@ impl<'a> Repetition<'a> {
         })?;
         evidence.is_clock_backwards = taken.is_clock_backwards;
         let end = monotonic().saturating_sub(order.run_start);
+        let opened = end.saturating_sub(evidence.wall_ns);
+        // What it slept no other task took from it.
+        evidence.wall_ns = evidence.wall_ns.saturating_sub(taken.paused);
         self.rest();
         Ok(Cycles {
             case: order.case_index,
             repetition: order.repetition,
-            at_ns: end.saturating_sub(evidence.wall_ns),
+            at_ns: opened,
             batches_per_cycle: if order.case.away.is_some() { WALKS_A_VISIT } else { 3 * levels(order).len() as u32 },
             switching_handoffs: taken.switching_handoffs,
             control_switches: taken.control_switches,
@@ -263,6 +271,10 @@ impl<'a> Repetition<'a> {
 
     fn calibrate(&mut self) -> io::Result<BatchRounds> {
         let mut rounds = self.order.rounds;
+        if let Some(wanted) = self.order.batches.round_trips {
+            levels(self.order).into_iter().flatten().for_each(|arm| rounds.set(arm, wanted));
+            return Ok(rounds);
+        }
         for arms in levels(self.order) {
             if rounds.of(arms[0]) == 0 {
                 // The same for both arms of a difference.
@@ -311,6 +323,7 @@ fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
 struct Core<'a> {
     clock: Clock,
     counter: &'a mut Option<Box<dyn RunningCounter>>,
+    preparation: &'a Preparation,
     last: Option<Count>,
 }
 
@@ -335,11 +348,14 @@ struct Taken {
     user_switches: u64,
     counted: CountedHandoffs,
     is_clock_backwards: bool,
+    /// Slept between batches.
+    paused: Nanos,
 }
 
 impl Taken {
     fn cycle(&mut self, core: &mut Core<'_>, experiment: &mut dyn Experiment, batches: Vec<Batch>) -> io::Result<()> {
         for batch in batches {
+            self.paused = self.paused + core.preparation.run();
             core.probe(&mut self.batches);
             let timed = self.counted(experiment, batch)?;
             let handoffs = u32::try_from(timed.handoffs).unwrap_or(u32::MAX);
@@ -397,7 +413,10 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
         let (outer, inner) = if random.random() { (baseline, switching) } else { (switching, baseline) };
         let batch = |arm: Arm, times| {
             let rounds = rounds.of(arm);
-            Batch { arm, rounds: rounds * times, warm_up: (rounds / 16).max(least_warm_up(arm, &order.case)) }
+            // What was emptied before a batch is to be missed in what is timed.
+            let is_cold = order.batches.flush_bytes.is_some();
+            let warm_up = if is_cold { 0 } else { (rounds / 16).max(least_warm_up(arm, &order.case)) };
+            Batch { arm, rounds: rounds * times, warm_up }
         };
         batches.extend([batch(outer, 1), batch(inner, 2), batch(outer, 1)]);
     }
@@ -447,8 +466,8 @@ pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, Str
         locks_memory: order.locks_memory,
     };
     Ok(match case.mechanism {
-        Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | Socketpair | Tcp | PosixSem | PosixMq
-        | Signal | Yield => Box::new(Ring::start(case, &discipline, order.clock, order.seed)?),
+        Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld | Socketpair | Tcp
+        | PosixSem | PosixMq | Signal | Yield => Box::new(Ring::start(case, &discipline, order.clock, order.seed)?),
         Concurrent => Box::new(AtOnce::start(case, &discipline, order.clock, order.seed)?),
         Preempt => Box::new(Preemption::start(case, &discipline, order.clock, order.seed)?),
         Runtime => Box::new(Runtimes::start(order)?),

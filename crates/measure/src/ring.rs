@@ -58,6 +58,7 @@ impl Ring {
     fn finish(&self, batch: Batch, back: &dyn Channel, passed: Passed) -> io::Result<Timed> {
         back.recv()?;
         let (mut time, mut switches) = (passed.time, passed.switches_since());
+        back.receiver_leaves()?;
         for index in 1..=self.peers.len() {
             self.shared.wait(index)?;
             time += self.shared.time(index);

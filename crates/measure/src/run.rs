@@ -280,6 +280,7 @@ impl Run<'_> {
             runtime,
             synthetic_switch_ns: plan.synthetic_switch_ns,
             synthetic_reload_ns: plan.synthetic_reload_ns,
+            batches: plan.rounds,
         }
     }
 }

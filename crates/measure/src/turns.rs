@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use switchcost_host::clock::Clock;
-use switchcost_record::{Arm, Case, Mechanism};
+use switchcost_record::{Arm, Case, Mechanism, Rounds};
 use switchcost_units::{Nanos, TickRate};
 
 use crate::experiment::Batch;
@@ -68,6 +68,7 @@ impl Turns {
             runtime: None,
             synthetic_switch_ns: Nanos(0),
             synthetic_reload_ns: Nanos(0),
+            batches: Rounds::default(),
         }
     }
 }

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
-use crate::{Cycles, HostManifest, Plan, RuntimeFacts, RuntimeRun, Sample};
+use crate::{Cycles, HostManifest, KernelSwitches, Plan, RuntimeFacts, RuntimeRun, Sample};
 
 /// Name of the format; the header carries it with [`MEASURE_VERSION`] behind a slash.
 ///
@@ -229,6 +229,9 @@ pub struct End {
     pub elapsed_ns: Nanos,
     /// The tick rate over the whole run, to show that the first calibration held.
     pub ticks_per_second: TickRate,
+    /// Switches of this program and of all that it started and waited for, from their beginnings; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<KernelSwitches>,
 }
 
 /// One line of a record.

@@ -90,6 +90,11 @@ pub struct Tlb {
     pub page_bytes: Bytes,
 }
 
+/// Entries of the smallest second-level TLB for base pages: Intel's Nehalem and AMD's K10, of 2008 and 2007, have 512, and all
+/// large cores since then as many or more (Fog, "Microarchitecture"; only the Atom Silvermont has 128). Hypervisors report
+/// what suits them: 128 entries were seen on a core that has 3072.
+const FEWEST_SECOND_LEVEL: u32 = 512;
+
 impl Tlb {
     /// How much memory it translates at once.
     pub fn reach(&self) -> Bytes {
@@ -164,6 +169,9 @@ pub struct HostManifest {
     pub hypervisor: Fact<String>,
     /// Frequency governor of the first CPU.
     pub governor: Fact<String>,
+    /// Whether cores may run faster than their base clock; none if the kernel does not report it, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_turbo_on: Option<bool>,
     /// Whether simultaneous multithreading is on.
     pub is_smt_active: Fact<bool>,
     /// Mitigations by vulnerability, in the kernel's words.
@@ -196,6 +204,22 @@ impl HostManifest {
             kernel_command_line: Fact::unknown("it was to be left out (--redact)"),
             ..self
         }
+    }
+
+    /// The TLBs that the core can have: without a second level that the hypervisor must have made up.
+    pub fn plausible_tlbs(&self) -> Vec<&Tlb> {
+        let has_real_second_level = self.doubted_tlb().is_none();
+        let all = self.tlbs.known().into_iter().flatten();
+        all.filter(|tlb| has_real_second_level || tlb.level < 2).collect()
+    }
+
+    /// A second level smaller than that of any core that a hypervisor may be on, if one is reported.
+    pub fn doubted_tlb(&self) -> Option<&Tlb> {
+        let is_guest = self.hypervisor.known().is_some_and(|name| name != "none");
+        let is_second =
+            |tlb: &&Tlb| tlb.level > 1 && tlb.kind != TlbKind::Instruction && tlb.page_bytes == self.page_bytes;
+        let mut second = self.tlbs.known().into_iter().flatten().filter(is_second);
+        second.find(|tlb| is_guest && tlb.entries < FEWEST_SECOND_LEVEL)
     }
 
     /// Whether the host name was left out.

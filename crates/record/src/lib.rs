@@ -30,7 +30,7 @@ pub use header::{
 };
 pub use host::{Cache, CacheKind, CpuQuota, Fact, HostManifest, InterruptLoad, LEFT_OUT, Scheduler, Tlb, TlbKind};
 pub use mechanism::{Between, Mechanism};
-pub use plan::{Case, Placement, Plan, Policy, Relation, SwitchPlan};
+pub use plan::{Case, Placement, Plan, Policy, Relation, Rounds, SwitchPlan};
 pub use printable::{is_printable, plain, printable};
 pub use readers::Readers;
 pub use runtime::{Class, HandoffFacts, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp};

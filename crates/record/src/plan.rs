@@ -1,3 +1,5 @@
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
@@ -146,6 +148,42 @@ pub struct Plan {
     pub synthetic_reload_ns: Nanos,
     /// Whether hardware and software counters were asked for.
     pub wants_counters: bool,
+    /// What a timed batch is, where that was asked for; absent where nothing was.
+    #[serde(default, skip_serializing_if = "Rounds::is_usual")]
+    pub rounds: Rounds,
+}
+
+/// What a timed batch is otherwise than usual: a *round* in the code of Li, Ding and Shen 2007.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// So many round trips, and in the middle of a cycle twice as many; not as many as take the intended length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<u64>,
+    /// Before each batch the first task writes so many bytes, and no round trip is left untimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_bytes: Option<Bytes>,
+    /// And sleeps so long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause_ns: Option<Nanos>,
+}
+
+impl fmt::Display for Rounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            self.round_trips.map(|number| format!("{number} round trips")),
+            self.flush_bytes.map(|size| format!("caches emptied by writing {size}")),
+            self.pause_ns.map(|pause| format!("{pause} of sleep before")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        f.write_str(&if parts.is_empty() { "as usual".to_owned() } else { parts.join(", ") })
+    }
+}
+
+impl Rounds {
+    /// Whether nothing was asked for.
+    pub fn is_usual(&self) -> bool {
+        *self == Rounds::default()
+    }
 }
 
 #[cfg(test)]

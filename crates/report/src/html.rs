@@ -15,7 +15,7 @@ mod table;
 use maud::{DOCTYPE, Markup, html};
 use switchcost_analysis::compare::Comparison;
 
-use crate::reproduce::Reproduction;
+use crate::reproduce::{Listed, Reproduction};
 use head::head;
 use part::Content;
 pub use part::Part;
@@ -84,8 +84,8 @@ fn framed(contents: &[Content], frame: &Frame) -> Html {
 }
 
 /// The page that leads to the pages of papers that were redone, each named after its paper.
-pub fn index(reproductions: &[Reproduction<'_>]) -> String {
-    index::page(reproductions).into_string()
+pub fn index(papers: &[Listed]) -> String {
+    index::page(papers).into_string()
 }
 
 fn page(contents: &[Content], frame: &Frame) -> Markup {

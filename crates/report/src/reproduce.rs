@@ -7,7 +7,10 @@ mod chart;
 pub(crate) mod claims;
 mod csv;
 pub(crate) mod json;
+mod listed;
 mod screen;
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,12 +26,16 @@ use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
 pub use claims::render_claims;
+pub use listed::Listed;
 
 /// A longer table of a figure is for the page and the JSON.
 const ROWS_PRINTED: usize = 40;
 
 /// A longer reason does not go into a cell.
 const SHORT: usize = 30;
+
+/// Different reasons below a table, at most.
+const MOST_REASONS: usize = 4;
 
 /// A command that was run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -51,6 +58,8 @@ pub struct Reproduction<'a> {
     citation: &'static str,
     /// Where it was redone, in one line.
     pub(crate) machine: &'a str,
+    /// Whether there are verdicts: not after `--quick`, which shows that it works.
+    is_judged: bool,
     /// How many claims of each kind have which verdict.
     pub(crate) verdicts: Verdicts,
     /// One for each published figure or table.
@@ -63,7 +72,12 @@ impl<'a> Reproduction<'a> {
     /// Of what was found, by these commands, on a machine that is named in one line.
     pub fn new(paper: Paper, exhibits: &'a [Exhibit], commands: &'a [Command], machine: &'a str) -> Self {
         let (citation, verdicts) = (paper.citation(), Verdicts::of(exhibits));
-        Reproduction { paper, citation, machine, verdicts, exhibits, commands }
+        Reproduction { paper, citation, machine, is_judged: true, verdicts, exhibits, commands }
+    }
+
+    /// Whether there are verdicts: not after `--quick`, which shows that it works.
+    pub fn judged_if(self, is_judged: bool) -> Self {
+        Reproduction { is_judged, ..self }
     }
 }
 
@@ -98,11 +112,24 @@ pub(crate) fn blocks(reproduction: &Reproduction<'_>) -> Vec<Block> {
 
 /// How many claims are reproduced.
 fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
-    page.paragraph(&format!("{}: {}", reproduction.paper.title(), answer(&reproduction.verdicts)));
+    page.paragraph(&format!(
+        "{}: {}",
+        reproduction.paper.title(),
+        answer(reproduction.is_judged, &reproduction.verdicts)
+    ));
+}
+
+/// Where nothing is judged.
+const ONLY_SHOWN: &str =
+    "not judged; --quick shows that it works, with too few sizes and too little time for verdicts.";
+
+/// How many claims are reproduced, if any is judged.
+pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
+    if is_judged { counted(verdicts) } else { ONLY_SHOWN.to_owned() }
 }
 
 /// The tested claims, then those that something was fitted for; definitions are not counted.
-pub(crate) fn answer(verdicts: &Verdicts) -> String {
+fn counted(verdicts: &Verdicts) -> String {
     let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
     let Verdicts { tested, calibrated } = verdicts;
     let mut answer = format!(
@@ -127,10 +154,12 @@ fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
     add_answer(page, reproduction);
     page.prose(&format!("{}.", reproduction.paper.citation()));
     page.prose(&format!("Here: {}.", reproduction.machine));
-    page.heading("Verdicts", "what the paper claims, and whether it is reproduced here");
-    page.grid(&verdicts(reproduction.exhibits));
     for exhibit in reproduction.exhibits {
-        add_exhibit(page, reproduction.paper, exhibit);
+        add_exhibit(page, reproduction, exhibit);
+    }
+    if reproduction.is_judged {
+        page.heading("Verdicts", "what the paper claims, and whether it is reproduced here");
+        page.grid(&verdicts(reproduction.exhibits));
     }
     page.method(&["reproduction"]);
     add_commands(page, reproduction.commands);
@@ -139,8 +168,8 @@ fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
 fn word(claim: &Claim) -> (&'static str, Tone) {
     let (word, tone) = match claim.verdict {
         Verdict::Holds => ("reproduced", Tone::Good),
-        Verdict::Differs => ("not reproduced", Tone::Suspect),
-        Verdict::Undecided => ("inconclusive", Tone::Bad),
+        Verdict::Differs => ("not reproduced", Tone::Bad),
+        Verdict::Undecided => ("inconclusive", Tone::Suspect),
     };
     match (claim.entry.kind, claim.verdict) {
         (Kind::Definition, _) => ("by definition", Tone::Usual),
@@ -194,9 +223,52 @@ fn verdicts(exhibits: &[Exhibit]) -> Grid {
     grid
 }
 
-fn add_exhibit(page: &mut Page, paper: Paper, exhibit: &Exhibit) {
+fn add_exhibit(page: &mut Page, reproduction: &Reproduction<'_>, exhibit: &Exhibit) {
     page.heading(&exhibit.name, &exhibit.title);
-    for claim in &exhibit.claims {
+    for note in &exhibit.notes {
+        page.prose(note);
+    }
+    let table = grid(exhibit);
+    let is_short = exhibit.table.rows.len() <= ROWS_PRINTED;
+    match exhibit.chart.as_ref().filter(|chart| chart::has_points(chart)) {
+        Some(chart) => {
+            page.figure(|| {
+                Some(Figure {
+                    name: format!("{}-{}", reproduction.paper, slug(&exhibit.name)),
+                    title: format!("{}: {}", exhibit.name, exhibit.title),
+                    caption: chart::caption(chart),
+                    drawing: chart::draw(chart),
+                    table: Some(table.clone()),
+                })
+            });
+            if !page.has_figures() && is_short {
+                page.grid(&table);
+            }
+        }
+        None => page.grid(&table),
+    }
+    add_missing(page, exhibit);
+    if reproduction.is_judged {
+        add_claims(page, &exhibit.claims);
+    }
+}
+
+/// Why numbers of its table are missing, each reason once.
+fn add_missing(page: &mut Page, exhibit: &Exhibit) {
+    let cells = exhibit.table.rows.iter().flatten();
+    let reasons: BTreeSet<&str> = cells
+        .filter_map(|cell| match cell {
+            Cell::Missing { why } if why.len() > SHORT => Some(why.as_str()),
+            _ => None,
+        })
+        .collect();
+    for why in reasons.into_iter().take(MOST_REASONS) {
+        page.item(&format!("{NO_NUMBER}: {why}"));
+    }
+}
+
+fn add_claims(page: &mut Page, claims: &[Claim]) {
+    for claim in claims {
         let found = if claim.found.is_empty() { String::new() } else { format!(" Found: {}.", claim.found) };
         let free = if claim.entry.free.is_empty() {
             String::new()
@@ -210,28 +282,6 @@ fn add_exhibit(page: &mut Page, paper: Paper, exhibit: &Exhibit) {
         page.item(
             format!("{statement} ({verdict}).{found} Rule: {quantity}: {rule} ({bounds}).{free} {why}").trim_end(),
         );
-    }
-    for note in &exhibit.notes {
-        page.prose(note);
-    }
-    let table = grid(exhibit);
-    let is_short = exhibit.table.rows.len() <= ROWS_PRINTED;
-    match &exhibit.chart {
-        Some(chart) => {
-            page.figure(|| {
-                Some(Figure {
-                    name: format!("{paper}-{}", slug(&exhibit.name)),
-                    title: format!("{}: {}", exhibit.name, exhibit.title),
-                    caption: chart::caption(chart),
-                    drawing: chart::draw(chart),
-                    table: Some(table.clone()),
-                })
-            });
-            if !page.has_figures() && is_short {
-                page.grid(&table);
-            }
-        }
-        None => page.grid(&table),
     }
 }
 
@@ -256,7 +306,7 @@ fn entry(cell: &Cell) -> Entry {
         Cell::Text(text) => Entry::from(text),
         Cell::Number { value, decimals } => Entry::from(format!("{value:.decimals$}")),
         Cell::Missing { why } if why.len() <= SHORT => Entry::new(why, Tone::Suspect),
-        // The claims say why, and so does the JSON.
+        // The lines below the table say why.
         Cell::Missing { .. } => Entry::new(NO_NUMBER, Tone::Suspect),
     }
 }

@@ -1,7 +1,9 @@
 //! The poster of Michigan: switches in the kernel and at user level, over size; and who misses what.
 
 mod counted;
+mod hiding;
 mod measured;
+mod pages;
 mod simulated;
 mod with_kernel;
 
@@ -49,6 +51,10 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
         Step::new(KERNEL, &format!("measure --mechanism pipe --between process {rest}")),
         Step::new(USER, &format!("measure --mechanism ucontext {rest}")),
     ];
+    if !is_quick {
+        steps.push(hiding::step(site));
+        steps.extend(pages::steps(site));
+    }
     let simulated: &[u64] = if is_quick { &QUICKLY_SIMULATED_KIB } else { &SIMULATED_KIB };
     for &kib in simulated {
         let line = "simulate TRACE --design michigan-xeon-d1541 --vary L2.inclusion=neither,inclusive";
@@ -68,11 +74,21 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
         counted::figure_4(records),
         simulated::figure_4(records),
         with_kernel::figure_4(records),
+        pages::exhibit(records),
+        hiding::exhibit(records),
     ]
 }
 
 pub(crate) fn quantities() -> Quantities {
-    [measured::quantities(), counted::quantities(), simulated::quantities(), with_kernel::quantities()].concat()
+    [
+        measured::quantities(),
+        counted::quantities(),
+        simulated::quantities(),
+        with_kernel::quantities(),
+        pages::quantities(),
+        hiding::quantities(),
+    ]
+    .concat()
 }
 
 #[cfg(test)]

@@ -155,9 +155,9 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let mut exhibits = programs::exhibits(records);
     exhibits.push(designs::table_3(records));
     exhibits.push(table_4::exhibit(records));
-    exhibits.push(with_kernel::exhibit(records));
     exhibits.extend(curves::exhibits(records));
     exhibits.extend(overhead::exhibits(records));
+    exhibits.push(with_kernel::exhibit(records));
     exhibits.push(discussion::exhibit(records));
     exhibits
 }

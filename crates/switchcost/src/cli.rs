@@ -215,9 +215,9 @@ size 0, stride 8B, rmw.";
 #[derive(Clone, Debug, Args)]
 #[command(after_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArguments {
-    /// Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, socketpair, tcp, posix-sem, posix-mq,
-    /// signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no hand-off: --concurrent), runtime
-    /// (tasks of a language: --runtime), synthetic
+    /// Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, mutex-condvar-held, socketpair, tcp, posix-sem,
+    /// posix-mq, signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no hand-off: --concurrent),
+    /// runtime (tasks of a language: --runtime), synthetic
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Mechanism>,
           help_heading = "What to measure")]
     pub(crate) mechanism: Vec<Mechanism>,
@@ -338,9 +338,26 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) noise: Option<CpuId>,
 
-    /// A case is done when the half-width of its interval is at most this share of the estimate, such as 1% [default: 1%]
+    /// A case is done when the half-width of its interval within this run is at most this share of the estimate, such as 1%; the
+    /// interval that is printed holds for other runs, too, and is wider [default: 1%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]
     pub(crate) precision: Option<u32>,
+
+    /// Round trips of a timed batch, such as the 10000 of Li, Ding and Shen 2007 [default: as many as take 20 us]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+          conflicts_with_all = ["runtime", "runtime_command", "reload", "away"], help_heading = "Precision and time")]
+    pub(crate) round_trips: Option<u64>,
+
+    /// Empty the caches before each timed batch by writing this much, such as 4MiB, as their code does; nothing is run untimed
+    /// behind it, so that the first round trips find nothing
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
+          help_heading = "Precision and time")]
+    pub(crate) flush: Option<Bytes>,
+
+    /// Sleep before each timed batch, such as 1s, as their code does
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
+          help_heading = "Precision and time")]
+    pub(crate) pause: Option<Nanos>,
 
     /// Confidence of the intervals: 90%, 95% or 99%
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence,

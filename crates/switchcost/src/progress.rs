@@ -1,8 +1,9 @@
 //! How far a run is, on stderr, where that is a terminal.
 
+use std::fmt::Write;
 use std::fs::File;
 
-use indicatif::{HumanCount, ProgressBar, ProgressBarIter, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressBarIter, ProgressState, ProgressStyle};
 use switchcost_measure::Progress;
 use switchcost_record::{Case, Plan};
 use switchcost_trace::Chunk;
@@ -42,7 +43,10 @@ impl Bar {
 /// A bar over a budget, in milliseconds.
 pub(crate) fn over_time(budget: Nanos) -> ProgressBar {
     let bar = drawn(ProgressBar::new(budget.0 / 1_000_000));
-    bar.set_style(style("{bar:30} {elapsed} of at most {prefix}  {msg}"));
+    let seconds = |state: &ProgressState, to: &mut dyn Write| {
+        let _ = write!(to, "{} s", state.elapsed().as_secs());
+    };
+    bar.set_style(style("{bar:30} {seconds} of {prefix}  {msg}").with_key("seconds", seconds));
     bar.set_prefix(format!("{} s", budget.0 / 1_000_000_000));
     bar
 }

@@ -14,9 +14,9 @@ from .simulation import Simulation
 from .traces import Trace
 
 MeasureMechanism: TypeAlias = Literal[
-    "pipe", "eventfd", "futex", "mutex-condvar", "mutex-condvar-unlocked", "socketpair", "tcp", "posix-sem", "posix-mq",
-    "signal", "yield", "fiber", "ucontext", "green", "green-preempt", "async", "preempt", "concurrent", "runtime",
-    "synthetic",
+    "pipe", "eventfd", "futex", "mutex-condvar", "mutex-condvar-unlocked", "mutex-condvar-held", "socketpair", "tcp",
+    "posix-sem", "posix-mq", "signal", "yield", "fiber", "ucontext", "green", "green-preempt", "async", "preempt",
+    "concurrent", "runtime", "synthetic",
 ]
 MeasureBetween: TypeAlias = Literal[
     "process", "thread", "user",
@@ -68,6 +68,9 @@ _MEASURE: dict[str, Form] = {
     "counters": "flag",
     "noise": "value",
     "precision": "value",
+    "round_trips": "value",
+    "flush": "size",
+    "pause": "value",
     "confidence": "value",
     "budget": "value",
     "max_repetitions": "value",
@@ -108,6 +111,9 @@ def measure(
     counters: bool = False,
     noise: int | None = None,
     precision: Percentage | None = None,
+    round_trips: int | None = None,
+    flush: Size | None = None,
+    pause: Time | None = None,
     confidence: Percentage | None = None,
     budget: Time | None = None,
     max_repetitions: int | None = None,
@@ -121,9 +127,9 @@ def measure(
     """Measure what a context switch costs on this machine.
 
     Args:
-        mechanism: Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, socketpair, tcp, posix-sem,
-            posix-mq, signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no hand-off:
-            --concurrent), runtime (tasks of a language: --runtime), synthetic.
+        mechanism: Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, mutex-condvar-held, socketpair,
+            tcp, posix-sem, posix-mq, signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no
+            hand-off: --concurrent), runtime (tasks of a language: --runtime), synthetic.
         runtime: Runtimes of languages, beside the kernel's threads and processes: go, java, ..., or all; go/channel for one
             hand-off, go=/opt/go/bin/go for another program, or a file runtime.toml of your own.
         runtime_command: A program of your own that speaks the protocol of runtimes, with its arguments.
@@ -155,8 +161,13 @@ def measure(
             faults, migrations) are counted.
         noise: Make network noise on this CPU while measuring: bursts of messages over the loopback device with random
             pauses, as in Li, Ding and Shen 2007, section 3.3. To see what a disturbance does, not to measure well.
-        precision: A case is done when the half-width of its interval is at most this share of the estimate, such as 1%
-            [default: 1%].
+        precision: A case is done when the half-width of its interval within this run is at most this share of the estimate,
+            such as 1%; the interval that is printed holds for other runs, too, and is wider [default: 1%].
+        round_trips: Round trips of a timed batch, such as the 10000 of Li, Ding and Shen 2007 [default: as many as take 20
+            us].
+        flush: Empty the caches before each timed batch by writing this much, such as 4MiB, as their code does; nothing is
+            run untimed behind it, so that the first round trips find nothing.
+        pause: Sleep before each timed batch, such as 1s, as their code does.
         confidence: Confidence of the intervals: 90%, 95% or 99% [default: 90%].
         budget: Time for the whole run, such as 30s or 5min [default: as the preset says; 5s per case for a selection].
         max_repetitions: Maximum number of repetitions of a case; each has fresh processes and fresh pages [default: 150].

@@ -49,6 +49,7 @@ fn facts(header: &Header) -> Facts {
     let mut facts = of_host(&header.host);
     facts.push(("switchcost".to_owned(), header.program_version.clone()));
     facts.push(("length of a batch".to_owned(), format!("{} ns", header.plan.batch_ns.0)));
+    facts.push(("rounds".to_owned(), header.plan.rounds.to_string()));
     facts
 }
 
@@ -84,6 +85,7 @@ pub(super) fn of_host(host: &HostManifest) -> Facts {
         ("kernel page tables isolated".to_owned(), known(&host.is_kpti_active)),
         ("address spaces tagged in the TLB".to_owned(), known(&host.has_pcid)),
         ("frequency governor".to_owned(), known(&host.governor)),
+        ("turbo".to_owned(), host.is_turbo_on.map_or_else(|| "unknown".to_owned(), |on| on.to_string())),
         ("simultaneous multithreading".to_owned(), known(&host.is_smt_active)),
         ("clock source".to_owned(), known(&host.clock_source)),
         ("huge pages".to_owned(), known(&host.huge_pages)),

@@ -207,7 +207,10 @@ fn found_in(loads: &[Load], near_ns: f64, memory_ns: f64) -> f64 {
 
 /// The largest TLB for data times the machine's usual page; without an end where it is not known.
 fn tlb_reach(host: &HostManifest) -> f64 {
-    let tlbs = host.tlbs.known().map(Vec::as_slice).unwrap_or_default();
+    if host.doubted_tlb().is_some() {
+        return f64::INFINITY;
+    }
+    let tlbs = host.plausible_tlbs();
     let of_data = tlbs.iter().filter(|tlb| tlb.kind != TlbKind::Instruction && tlb.page_bytes == host.page_bytes);
     of_data.map(|tlb| tlb.reach().0).max().map_or(f64::INFINITY, |reach| reach as f64)
 }

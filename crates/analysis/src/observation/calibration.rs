@@ -4,7 +4,8 @@ use switchcost_record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, P
 use crate::order_statistics::median;
 use crate::{CaseFinding, Estimate, Findings};
 
-/// What a measurement says about the cost of switches in general; none where it did not measure a switch that blocks.
+/// What a measurement says about the cost of switches in general; none where it did not measure a switch that blocks, or emptied the
+/// caches or paused before its batches.
 ///
 /// A switch that blocks is that over a pipe between processes. Under a real-time policy each of its hand-offs is one wait; under
 /// the ordinary scheduler the woken task often preempts the writer, so that a part of the switches are preemptions, which are
@@ -16,6 +17,9 @@ use crate::{CaseFinding, Estimate, Findings};
 ///
 /// Loads are for bounds: those that depend on one another are taken as slow as they may be, those in order as fast as they were.
 pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibration> {
+    if !record.header.plan.rounds.is_usual() {
+        return None;
+    }
     let core = Core::of(record, findings);
     let direct = |mechanism, policy| {
         let is_it = |result: &&CaseFinding| {

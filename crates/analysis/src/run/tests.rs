@@ -82,6 +82,19 @@ fn how_the_run_ended_is_reported() {
     assert_eq!(run_flags(&record), [], "20 parts in a million are a crystal's own");
 }
 
+/// Costs behind emptied caches are never compared, nor taken for prices, without a word.
+#[test]
+fn unusual_rounds_are_said_and_are_no_prices() {
+    let mut record = fake_record(vec![FakeCase::pipe()], 5);
+    record.header.plan.rounds = Rounds { flush_bytes: Some(Bytes::mib(4)), ..Rounds::default() };
+    let detail =
+        "each batch has caches emptied by writing 4 MiB: the costs are not to be compared with those of other runs";
+    assert_eq!(run_flags(&record), [("unusual-rounds", detail.to_owned())]);
+    assert_eq!(crate::observation::calibration(&record, &analyse(&record)), None);
+    record.header.plan.rounds = Rounds { round_trips: Some(10_000), ..Rounds::default() };
+    assert_eq!(run_flags(&record), []);
+}
+
 /// A record may be anyone's: whatever its numbers, there is an answer without a panic.
 #[test]
 fn hostile_numbers_do_no_harm() {

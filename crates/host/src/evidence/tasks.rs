@@ -23,6 +23,11 @@ impl TaskId {
         self.thread
     }
 
+    /// Whether it is a thread of this process.
+    pub fn is_of_this_process(&self) -> bool {
+        self.process == crate::task::current_pid()
+    }
+
     /// The calling thread.
     pub fn own_thread() -> TaskId {
         TaskId::thread_of_this_process(crate::task::current_tid())

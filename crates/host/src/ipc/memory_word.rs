@@ -1,9 +1,8 @@
-//! Channels over words of shared memory: futexes, and the POSIX primitives that are built on them.
+//! Channels over words of shared memory: futexes, and semaphores that are built on them.
 
 use std::cell::UnsafeCell;
 use std::io;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -17,7 +16,7 @@ use crate::memory::{MapError, Memory, Reach};
 
 /// A page that processes forked later share, with a `T` at its start.
 #[derive(Debug)]
-struct SharedPage<T> {
+pub(super) struct SharedPage<T> {
     memory: Memory,
     holds: PhantomData<UnsafeCell<T>>,
 }
@@ -29,7 +28,7 @@ unsafe impl<T> Sync for SharedPage<T> {}
 
 impl<T> SharedPage<T> {
     /// Zeroed memory: the caller initialises what does not begin as zeroes.
-    fn new() -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         assert!(size_of::<T>() <= 4096 && align_of::<T>() <= 4096, "a primitive fits into a page");
         let memory = Memory::map(Bytes(4096), Reach::Shared, Pages::Base).map_err(|error| match error {
             MapError::Refused { source, .. } => source,
@@ -38,14 +37,9 @@ impl<T> SharedPage<T> {
         Ok(SharedPage { memory, holds: PhantomData })
     }
 
-    fn pointer(&self) -> NonNull<T> {
+    pub(super) fn pointer(&self) -> NonNull<T> {
         NonNull::from(&self.memory[0]).cast()
     }
-}
-
-fn check(status: libc::c_int) -> io::Result<()> {
-    // The pthread functions return the error; they do not set errno.
-    if status == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(status)) }
 }
 
 /// A word with FUTEX_WAKE and FUTEX_WAIT: one of each a hand-off, whether a task waits or not.
@@ -123,130 +117,4 @@ impl Channel for Semaphore {
             }
         }
     }
-}
-
-/// When the receiver is notified of the token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notify {
-    /// Before the lock is released: a woken task may find it held.
-    WhileLocked,
-    /// After the lock is released.
-    AfterUnlocking,
-}
-
-struct Monitor {
-    mutex: libc::pthread_mutex_t,
-    condition: libc::pthread_cond_t,
-    has_token: UnsafeCell<bool>,
-}
-
-/// A flag under a POSIX mutex, with a condition variable; both shared between processes.
-pub struct MutexCondvar {
-    page: SharedPage<Monitor>,
-    notify: Notify,
-}
-
-impl MutexCondvar {
-    /// No token, no waiter.
-    pub fn new(notify: Notify) -> io::Result<MutexCondvar> {
-        let channel = MutexCondvar { page: SharedPage::new()?, notify };
-        init_mutex(channel.mutex())?;
-        init_condition(channel.condition())?;
-        Ok(channel)
-    }
-
-    fn mutex(&self) -> *mut libc::pthread_mutex_t {
-        // SAFETY: a field of a mapped, aligned Monitor; no reference is made.
-        unsafe { &raw mut (*self.page.pointer().as_ptr()).mutex }
-    }
-
-    fn condition(&self) -> *mut libc::pthread_cond_t {
-        // SAFETY: as in `mutex`.
-        unsafe { &raw mut (*self.page.pointer().as_ptr()).condition }
-    }
-
-    fn flag(&self) -> *mut bool {
-        // SAFETY: as in `mutex`; the flag is read and written under the mutex only.
-        unsafe { (*self.page.pointer().as_ptr()).has_token.get() }
-    }
-
-    fn lock(&self) -> io::Result<()> {
-        // SAFETY: initialised in `new`, mapped as long as self.
-        check(unsafe { libc::pthread_mutex_lock(self.mutex()) })
-    }
-
-    fn unlock(&self) -> io::Result<()> {
-        // SAFETY: as in `lock`; the caller holds it.
-        check(unsafe { libc::pthread_mutex_unlock(self.mutex()) })
-    }
-
-    fn notify_one(&self) -> io::Result<()> {
-        // SAFETY: initialised in `new`, mapped as long as self.
-        check(unsafe { libc::pthread_cond_signal(self.condition()) })
-    }
-
-    fn wait(&self) -> io::Result<()> {
-        // SAFETY: both are initialised, and the caller holds the mutex.
-        check(unsafe { libc::pthread_cond_wait(self.condition(), self.mutex()) })
-    }
-
-    fn set_flag(&self, value: bool) {
-        // SAFETY: the caller holds the mutex, so no one else looks.
-        unsafe { self.flag().write(value) }
-    }
-
-    fn has_token(&self) -> bool {
-        // SAFETY: as in `set_flag`.
-        unsafe { self.flag().read() }
-    }
-}
-
-impl Channel for MutexCondvar {
-    fn send(&self) -> io::Result<()> {
-        self.lock()?;
-        self.set_flag(true);
-        match self.notify {
-            Notify::WhileLocked => {
-                self.notify_one()?;
-                self.unlock()
-            }
-            Notify::AfterUnlocking => {
-                self.unlock()?;
-                self.notify_one()
-            }
-        }
-    }
-
-    fn recv(&self) -> io::Result<()> {
-        self.lock()?;
-        while !self.has_token() {
-            self.wait()?;
-        }
-        self.set_flag(false);
-        self.unlock()
-    }
-}
-
-fn init_mutex(mutex: *mut libc::pthread_mutex_t) -> io::Result<()> {
-    let mut attributes = MaybeUninit::uninit();
-    // SAFETY: room for one pthread_mutexattr_t.
-    check(unsafe { libc::pthread_mutexattr_init(attributes.as_mut_ptr()) })?;
-    // SAFETY: initialised by the call above.
-    check(unsafe { libc::pthread_mutexattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED) })?;
-    // SAFETY: the mutex is memory of ours that is not yet used; the attributes are initialised.
-    check(unsafe { libc::pthread_mutex_init(mutex, attributes.as_ptr()) })?;
-    // SAFETY: initialised above and not used again.
-    check(unsafe { libc::pthread_mutexattr_destroy(attributes.as_mut_ptr()) })
-}
-
-fn init_condition(condition: *mut libc::pthread_cond_t) -> io::Result<()> {
-    let mut attributes = MaybeUninit::uninit();
-    // SAFETY: room for one pthread_condattr_t.
-    check(unsafe { libc::pthread_condattr_init(attributes.as_mut_ptr()) })?;
-    // SAFETY: initialised by the call above.
-    check(unsafe { libc::pthread_condattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED) })?;
-    // SAFETY: the condition is memory of ours that is not yet used; the attributes are initialised.
-    check(unsafe { libc::pthread_cond_init(condition, attributes.as_ptr()) })?;
-    // SAFETY: initialised above and not used again.
-    check(unsafe { libc::pthread_condattr_destroy(attributes.as_mut_ptr()) })
 }

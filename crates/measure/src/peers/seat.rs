@@ -97,7 +97,8 @@ impl Seat {
                 from.recv()?;
                 shared.set_switches(self.index, passed.switches_since());
                 shared.stamp_sent();
-                to.send()
+                to.send()?;
+                to.sender_leaves()
             }
             Command::AtOnce { warm_up, rounds } => {
                 shared.set_time(self.index, self.walk_at_once(shared, warm_up, rounds));
@@ -191,6 +192,7 @@ impl Seat {
         own.send()?;
         let passed = self.pass_on(shared, own, own, walks, warm_up, rounds)?;
         own.recv()?;
+        own.receiver_leaves()?;
         Ok(passed.time)
     }
 }

@@ -29,12 +29,14 @@ pub enum PlanError {
     #[error("found {0} tasks, need 2 to 64 (--tasks)")]
     Tasks(u32),
     /// A mechanism between two, and only two.
-    #[error("found {tasks} tasks for {mechanism}, need 2: a victim and its preemptor (--tasks 2)")]
+    #[error("found {tasks} tasks for {mechanism}, need 2: {who} (--tasks 2)")]
     TwoOnly {
         /// The mechanism.
         mechanism: Mechanism,
         /// The tasks asked for.
         tasks: u32,
+        /// Which two.
+        who: &'static str,
     },
     /// A CPU that is not online.
     #[error(
@@ -208,10 +210,12 @@ fn check_tasks(case: &Case) -> Result<(), PlanError> {
     if !TASKS.contains(&case.tasks) {
         return Err(PlanError::Tasks(case.tasks));
     }
-    if case.mechanism == Mechanism::Preempt && case.tasks != 2 {
-        return Err(PlanError::TwoOnly { mechanism: case.mechanism, tasks: case.tasks });
-    }
-    Ok(())
+    let who = match case.mechanism {
+        Mechanism::Preempt => "a victim and its preemptor",
+        Mechanism::MutexCondvarHeld => "whoever is notified is the other one",
+        _ => return Ok(()),
+    };
+    if case.tasks == 2 { Ok(()) } else { Err(PlanError::TwoOnly { mechanism: case.mechanism, tasks: case.tasks, who }) }
 }
 
 fn check_cpu(cpu: CpuId, host: &HostManifest) -> Result<(), PlanError> {

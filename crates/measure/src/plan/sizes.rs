@@ -19,7 +19,7 @@ fn capacities(host: &HostManifest) -> Vec<Bytes> {
 }
 
 fn tlb_reaches(host: &HostManifest) -> Vec<Bytes> {
-    let tlbs = host.tlbs.known().map(Vec::as_slice).unwrap_or_default();
+    let tlbs = host.plausible_tlbs();
     let holds_data = tlbs.iter().filter(|tlb| tlb.kind != TlbKind::Instruction && tlb.page_bytes == host.page_bytes);
     holds_data.map(|tlb| tlb.reach()).filter(|reach| reach.0 > 0).collect()
 }

@@ -1,5 +1,5 @@
 use super::*;
-use switchcost_record::{Cache, CacheKind, Fact};
+use switchcost_record::{Cache, CacheKind, Fact, Rounds};
 
 fn host() -> HostManifest {
     let text = include_str!("../../tests/host.json");
@@ -30,6 +30,7 @@ fn selection() -> Selection {
         budget: None,
         max_repetitions: None,
         wants_counters: false,
+        rounds: Rounds::default(),
         synthetic_switch: Nanos(2000),
         synthetic_reload: Nanos(0),
     }
@@ -130,6 +131,13 @@ fn bad_wishes_are_refused_with_advice() {
             s.tasks = vec![3];
         }),
         "found 3 tasks for preempt, need 2: a victim and its preemptor (--tasks 2)"
+    );
+    assert_eq!(
+        with(&|s| {
+            s.mechanisms = vec![Mechanism::MutexCondvarHeld];
+            s.tasks = vec![3];
+        }),
+        "found 3 tasks for mutex-condvar-held, need 2: whoever is notified is the other one (--tasks 2)"
     );
     assert_eq!(
         with(&|s| {
@@ -326,6 +334,7 @@ fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
     let high = |mechanism, policy| switch_plan(mechanism, Between::Thread, &one, policy).map(|p| p.high_per_mille);
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));
+    assert_eq!(high(Mechanism::MutexCondvarHeld, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::Futex, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::Yield, Policy::Other), Some(1000), "no task is woken");
 }

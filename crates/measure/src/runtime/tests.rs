@@ -41,6 +41,7 @@ fn order(script: &str) -> Order {
         }),
         synthetic_switch_ns: Nanos(0),
         synthetic_reload_ns: Nanos(0),
+        batches: Default::default(),
     }
 }
 

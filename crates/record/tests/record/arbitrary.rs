@@ -11,8 +11,8 @@ use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, Class, ClockFacts, Control, ControlOutcome, CoreClock,
     CountedHandoffs, CpuQuota, Cycles, End, EndReason, Evidence, Fact, HandoffFacts, Header, HostManifest,
     InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement, Plan, Policy,
-    Refusal, Relation, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest, SelfTestOutcome, SharedCost,
-    SwitchPlan, Tlb, TlbKind, Walks, WarmUp,
+    Refusal, Relation, Rounds, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest, SelfTestOutcome,
+    SharedCost, SwitchPlan, Tlb, TlbKind, Walks, WarmUp,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -159,6 +159,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
             is_tsc_invariant,
             hypervisor,
             governor,
+            is_turbo_on: Some(is_tsc_invariant).filter(|on| *on),
             is_smt_active,
             mitigations,
             is_kpti_active,
@@ -280,6 +281,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             repetition_ns,
             synthetic_switch_ns,
             synthetic_reload_ns,
+            rounds: Rounds { round_trips: Some(batch_ns.0 / 3).filter(|n| n % 2 == 1), ..Rounds::default() },
             wants_counters,
         }
     })
@@ -449,8 +451,17 @@ fn refusal(cases: u32) -> impl Strategy<Value = Refusal> {
 }
 
 fn end() -> impl Strategy<Value = End> {
-    (select(vec![EndReason::Complete, EndReason::Interrupted]), nanos(), rate())
-        .prop_map(|(reason, elapsed_ns, ticks_per_second)| End { reason, elapsed_ns, ticks_per_second })
+    let counted = proptest::option::of((small(), small()));
+    let reason = select(vec![EndReason::Complete, EndReason::Interrupted]);
+    (reason, nanos(), rate(), counted).prop_map(|(reason, elapsed_ns, ticks_per_second, counted)| End {
+        reason,
+        elapsed_ns,
+        ticks_per_second,
+        switches: counted.map(|(voluntary, involuntary)| KernelSwitches {
+            voluntary: voluntary.into(),
+            involuntary: involuntary.into(),
+        }),
+    })
 }
 
 /// A line as it may stand in the middle of a record whose plan has so many cases.

@@ -2,9 +2,9 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::head::head;
 use crate::plain::plain;
-use crate::reproduce::{Reproduction, answer};
+use crate::reproduce::Listed;
 
-pub(super) fn page(reproductions: &[Reproduction<'_>]) -> Markup {
+pub(super) fn page(papers: &[Listed]) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -16,10 +16,9 @@ pub(super) fn page(reproductions: &[Reproduction<'_>]) -> Markup {
                         "Each published figure and table beside what is found here, and for each thing that a paper shows \
                          whether it shows here, too."
                     }
-                    @if let Some(first) = reproductions.first() { p { "Here: " (plain(first.machine)) "." } }
                 }
                 main {
-                    @for reproduction in reproductions { (entry(reproduction)) }
+                    @for paper in papers { (entry(paper)) }
                 }
                 footer { p { "Written by switchcost reproduce " (env!("CARGO_PKG_VERSION")) "." } }
             }
@@ -27,14 +26,14 @@ pub(super) fn page(reproductions: &[Reproduction<'_>]) -> Markup {
     }
 }
 
-fn entry(reproduction: &Reproduction<'_>) -> Markup {
-    let name = reproduction.paper.to_string();
+fn entry(listed: &Listed) -> Markup {
+    let name = listed.paper.to_string();
     html! {
         section {
-            h2 { a href={ (name) ".html" } { (reproduction.paper.title()) } }
-            p { (reproduction.paper.citation()) "." }
-            p { "Here, " (answer(&reproduction.verdicts)) }
-            p { @for exhibit in reproduction.exhibits { (exhibit.name) ": " (exhibit.title) ". " } }
+            h2 { a href={ (name) ".html" } { (listed.paper.title()) } }
+            p { (listed.paper.citation()) "." }
+            p { "On " (plain(&listed.machine)) ": " (plain(&listed.answer())) }
+            p { (plain(&listed.shown())) }
             p { a href={ (name) ".json" } { "The same for programs (JSON)" } }
         }
     }

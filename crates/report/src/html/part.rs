@@ -112,7 +112,7 @@ impl Content {
     /// About a paper that was redone.
     pub(super) fn of_reproduction(reproduction: &Reproduction<'_>) -> Self {
         let blocks = reproduce::blocks(reproduction);
-        Content::new("r1".to_owned(), reproduction.paper.title(), "reproduced", blocks)
+        Content::new("r1".to_owned(), reproduction.paper.title(), "redone", blocks)
     }
 
     fn new(id: String, title: &str, kind: &'static str, blocks: Vec<Block>) -> Self {

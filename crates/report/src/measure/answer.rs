@@ -89,6 +89,7 @@ fn means(mechanism: Mechanism) -> &'static str {
         Mechanism::Futex => "through a futex",
         Mechanism::MutexCondvar => "through a mutex and a condition variable",
         Mechanism::MutexCondvarUnlocked => "through a mutex and a condition variable, notified unlocked,",
+        Mechanism::MutexCondvarHeld => "through one mutex, held but in the wait, and a condition variable",
         Mechanism::Socketpair => "over a socket pair",
         Mechanism::Tcp => "over TCP",
         Mechanism::PosixSem => "through a POSIX semaphore",

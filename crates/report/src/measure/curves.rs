@@ -1,11 +1,11 @@
-use switchcost_analysis::{Curve, Findings, Knee, Region, Verdict};
+use switchcost_analysis::{Curve, CurvePoint, Findings, Knee, Region, Verdict};
 use switchcost_record::MeasureRecord;
 use switchcost_units::Bytes;
 
 use super::figures;
 
 use crate::page::Page;
-use crate::quantity::{cost, percent, time};
+use crate::quantity::{cost, is_cost, percent, time};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -41,7 +41,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
 }
 
 fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
-    let points: Vec<_> = curve.points.iter().map(|point| (point.size_bytes, point.total_ns)).collect();
+    let points: Vec<_> = curve.points.iter().map(|point| (point.size_bytes, drawn(findings, point))).collect();
     if !page.has_figures() {
         page.item(&plot(&points));
     }
@@ -56,6 +56,12 @@ fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
     if suspect > 0 {
         page.item(&format!("suspect: {suspect} of {} sizes", curve.points.len()));
     }
+}
+
+/// The total of a point, if it is a cost.
+fn drawn(findings: &Findings, point: &CurvePoint) -> f64 {
+    let total = findings.results.get(point.result).and_then(|finding| finding.total_ns.as_ref());
+    if total.is_some_and(is_cost) { point.total_ns } else { f64::NAN }
 }
 
 /// `4 KiB ▁▂█ 4 MiB, 1.75 us to 52.1 us (log scale)`.

@@ -149,6 +149,7 @@ fn facts(host: &HostManifest) -> Vec<(String, String)> {
         facts.push((format!("L{} cache ({})", cache.level, cache.kind), value));
     }
     facts.extend(tlbs(host));
+    facts.extend(host.is_turbo_on.map(|on| ("turbo".to_owned(), if on { "on" } else { "off" }.to_owned())));
     facts.extend(host.microcode.iter().map(|revision| ("microcode".to_owned(), revision.clone())));
     facts.extend(host.scheduler.iter().flat_map(|scheduler| {
         [
@@ -169,7 +170,12 @@ fn tlbs(host: &HostManifest) -> Vec<(String, String)> {
             let name = |tlb: &switchcost_record::Tlb| {
                 format!("L{} TLB ({}, pages of {})", tlb.level, tlb.kind, tlb.page_bytes)
             };
-            tlbs.iter().map(|tlb| (name(tlb), format!("{} entries, reach {}", tlb.entries, tlb.reach()))).collect()
+            let is_doubted = |tlb: &switchcost_record::Tlb| tlb.level > 1 && host.doubted_tlb().is_some();
+            let entries = |tlb: &switchcost_record::Tlb| {
+                let said = if is_doubted(tlb) { ", made up by the hypervisor: not used" } else { "" };
+                format!("{} entries, reach {}{said}", tlb.entries, tlb.reach())
+            };
+            tlbs.iter().map(|tlb| (name(tlb), entries(tlb))).collect()
         }
     }
 }
@@ -200,6 +206,7 @@ fn add_plan(page: &mut Page, record: &MeasureRecord) {
         ("budget", time(plan.budget_ns.0 as f64)),
         ("repetitions at most", plan.max_repetitions.to_string()),
         ("length of a batch", time(plan.batch_ns.0 as f64)),
+        ("rounds", plan.rounds.to_string()),
         ("clock", format!("{} ({})", header.clock.source, header.clock.reason)),
         ("windows of cycles", record.cycles.len().to_string()),
         ("other samples", record.samples.len().to_string()),

@@ -24,6 +24,11 @@ pub(super) fn caption(chart: &Chart) -> String {
     }
 }
 
+/// Whether there is anything to be drawn: axes alone say nothing.
+pub(super) fn has_points(chart: &Chart) -> bool {
+    chart.series.iter().any(|series| !series.x.is_empty())
+}
+
 pub(super) fn draw(chart: &Chart) -> Drawing {
     let names: Vec<String> = names(chart);
     let traces = chart.series.iter().map(|series| trace(chart, series, &names)).collect();

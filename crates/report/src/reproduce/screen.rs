@@ -33,10 +33,12 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     if let [alone] = reproductions {
         figure::add(page, alone.exhibits);
     }
-    add_claims(page, reproductions, Verdict::Differs);
-    add_claims(page, reproductions, Verdict::Undecided);
-    if is_alone {
-        add_claims(page, reproductions, Verdict::Holds);
+    if reproductions.iter().all(|reproduction| reproduction.is_judged) {
+        add_claims(page, reproductions, Verdict::Differs);
+        add_claims(page, reproductions, Verdict::Undecided);
+        if is_alone {
+            add_claims(page, reproductions, Verdict::Holds);
+        }
     }
     page.gap();
     page.line("all of it, with reasons and commands: --details, and the site", Tone::Usual);

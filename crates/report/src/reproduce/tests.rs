@@ -1,6 +1,8 @@
-use switchcost_reproduce::{Cell, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Table, Term, Verdict};
+use switchcost_reproduce::{
+    Axis, Cell, Chart, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Series, Table, Term, Verdict,
+};
 
-use super::{Command, Reproduction, render};
+use super::{Command, Listed, Reproduction, render};
 use crate::{Format, Style};
 
 fn some_claim() -> Claim {
@@ -55,7 +57,10 @@ fn exhibits() -> Vec<Exhibit> {
             columns: vec!["size".to_owned(), "us".to_owned()],
             rows: vec![
                 vec![Cell::Text("1 KiB\u{1b}[2J".to_owned()), Cell::Number { value: 1.234, decimals: 1 }],
-                vec![Cell::Text("2 KiB".to_owned()), Cell::Missing { why: "a reason that is too long".to_owned() }],
+                vec![
+                    Cell::Text("2 KiB".to_owned()),
+                    Cell::Missing { why: "a reason that is too long for a cell".to_owned() },
+                ],
             ],
         },
         chart: None,
@@ -106,6 +111,55 @@ fn the_screen_begins_with_what_is_not_reproduced() {
     }
 }
 
+/// Two of three claims turned when they were judged by a quick run.
+#[test]
+fn a_quick_run_prints_no_verdict() {
+    let mut exhibits = exhibits();
+    exhibits.iter_mut().flat_map(|exhibit| &mut exhibit.claims).for_each(Claim::withhold);
+    let reproduction = Reproduction::new(Paper::Li2007, &exhibits, &[], "a machine").judged_if(false);
+    for is_detailed in [false, true] {
+        let text = render(&[reproduction], Format::Table, Style { is_detailed, ..Style::default() }).replace('\n', " ");
+        assert!(text.contains("not judged; --quick shows that it works"), "{text}");
+        for word in ["reproduced", "inconclusive", "consistent", "it rises"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+    let listed = Listed::read(&render(&[reproduction], Format::Json, Style::default()));
+    assert_eq!(listed, Some(Listed::of(&reproduction)));
+    assert_eq!(Listed::read("{}"), None);
+}
+
+#[test]
+fn what_is_missing_in_a_table_is_said_below_it() {
+    let text = rendered(Format::Table);
+    assert!(text.contains("-: a reason that is too long for a cell"), "{text}");
+}
+
+#[test]
+fn a_chart_without_points_is_not_drawn() {
+    let mut exhibits = exhibits();
+    let chart = |series| {
+        Some(Chart {
+            x_title: "size".to_owned(),
+            x_axis: Axis::Size,
+            x_names: Vec::new(),
+            y_title: "cost".to_owned(),
+            y_axis: Axis::Time,
+            series,
+            marks: Vec::new(),
+        })
+    };
+    let drawn = |exhibits: &[Exhibit]| {
+        crate::html::render_reproduction(&Reproduction::new(Paper::Li2007, exhibits, &[], "a machine")).figures.len()
+    };
+    exhibits[0].chart = chart(Vec::new());
+    assert_eq!(drawn(&exhibits), 0);
+    let (name, x, y) = ("read".to_owned(), vec![1024.0], vec![1000.0]);
+    exhibits[0].chart =
+        chart(vec![Series { name, style: switchcost_reproduce::Style::Found, x, y, intervals: Vec::new() }]);
+    assert_eq!(drawn(&exhibits), 1);
+}
+
 #[test]
 fn json_keeps_numbers_and_reasons() {
     let value = crate::conformity::read(rendered(Format::Json));
@@ -121,7 +175,10 @@ fn json_keeps_numbers_and_reasons() {
         })
     );
     let rows = &value["exhibits"][0]["table"]["rows"];
-    assert_eq!((&rows[0][1]["value"], &rows[1][1]["why"]), (&1.234.into(), &"a reason that is too long".into()));
+    assert_eq!(
+        (&rows[0][1]["value"], &rows[1][1]["why"]),
+        (&1.234.into(), &"a reason that is too long for a cell".into())
+    );
     assert_eq!(value["exhibits"][0]["claims"][1]["verdict"], "differs");
     assert_eq!(value["exhibits"][0]["claims"][1]["reasons"][0]["statement"], "the wind");
     assert_eq!(value["exhibits"][0]["claims"][0]["rule"], serde_json::json!({"every": [0.5, null]}));

@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 
-use switchcost_record::{Batches, Cycles, Evidence, KernelSwitches, Mechanism};
-use switchcost_units::Nanos;
+use switchcost_record::{
+    Batches, Between, CountedHandoffs, Cycles, End, EndReason, Evidence, KernelSwitches, MeasureRecord, Mechanism,
+};
+use switchcost_units::{Nanos, TickRate, Ticks};
 use switchcost_workload::Access;
 
-use super::{OBSERVED, STEP};
+use super::{OBSERVED, PROGRAM, STEP};
 use crate::testing::{self, Shown, case, estimate, measured};
 use crate::{Cell, Paper, Records};
 
@@ -19,53 +21,101 @@ struct Story {
     iteration_ns: [f64; 2],
     /// Switches that perf saw beside those of the record, as a share.
     more: f64,
+    /// Nanoseconds of a switch to a task that waits, and to one that yields.
+    kinds_ns: [f64; 2],
 }
 
-const BLOG: Story =
-    Story { switches: [2.0, 1.0], user_ms: 110, system_ms: 1000, iteration_ns: [5400.0, 6611.0], more: 0.0 };
+const BLOG: Story = Story {
+    switches: [2.0, 1.0],
+    user_ms: 110,
+    system_ms: 1000,
+    iteration_ns: [5400.0, 6611.0],
+    more: 0.0,
+    kinds_ns: [1300.0, 1300.0],
+};
+
+const MECHANISMS: [Mechanism; 2] = [PROGRAM, Mechanism::MutexCondvarUnlocked];
+const REPETITIONS: u32 = 5;
 
 fn records(story: &Story) -> Records {
     let mut records = Records::default();
     for (step, iteration_ns) in [STEP, OBSERVED].into_iter().zip(story.iteration_ns) {
         let (mut record, mut findings) = measured();
-        for (mechanism, switches) in
-            [Mechanism::MutexCondvar, Mechanism::MutexCondvarUnlocked].into_iter().zip(story.switches)
-        {
+        for (mechanism, switches) in MECHANISMS.into_iter().zip(story.switches) {
             let mut finding = case(mechanism, 0, Access::Rmw, iteration_ns);
             finding.round_trip_ns = Some(estimate(iteration_ns));
             finding.switches_per_handoff = Some(switches);
             finding.involuntary_share = Some(0.5);
+            (finding.case.between, finding.case.switches) = (Between::Thread, None);
             findings.results.push(finding);
         }
-        // Ten milliseconds of probes.
-        let probe = record.header.clock.ticks_per_second.ticks(Nanos::millis(5));
-        record.cycles = vec![Cycles {
-            case: 0,
-            repetition: 0,
-            at_ns: Nanos(0),
-            batches_per_cycle: 3,
-            switching_handoffs: 40_000,
-            control_switches: 0,
-            kernel_switches: KernelSwitches { voluntary: 39_999, involuntary: 40_000 },
-            user_switches: 0,
-            counted: None,
-            evidence: Evidence {
-                task_user_ns: Some(Nanos::millis(story.user_ms)),
-                task_system_ns: Some(Nanos::millis(story.system_ms)),
-                ..Evidence::default()
-            },
-            batches: Batches { chain_ticks: vec![probe], addition_ticks: vec![probe], ..Batches::default() },
-        }];
+        record.header.plan.cases = findings.results.iter().map(|finding| finding.case.clone()).collect();
+        record.cycles = (0..REPETITIONS).flat_map(|repetition| windows(story, &record, repetition)).collect();
+        let switches = Some(KernelSwitches { voluntary: 39_999, involuntary: 40_000 });
+        let (reason, elapsed_ns, ticks_per_second) = (EndReason::Complete, Nanos::seconds(30), TickRate::NANOSECONDS);
+        record.end = Some(End { reason, elapsed_ns, ticks_per_second, switches });
         records.add_measured(step, record, findings);
     }
+    let (record, mut findings) = measured();
+    for ((mechanism, share), ns) in [(Mechanism::Futex, 0.0), (Mechanism::Yield, 1.0)].into_iter().zip(story.kinds_ns) {
+        let mut finding = case(mechanism, 0, Access::Rmw, ns);
+        finding.involuntary_share = Some(share);
+        findings.results.push(finding);
+    }
+    records.add_measured("blog-kinds", record, findings);
     let seen = 79_999.0 * (1.0 + story.more);
     records.add_text(OBSERVED, format!("{seen:.0},,context-switches,1,100.00,,\n133.81,msec,task-clock,1,100.00,,\n"));
     records
 }
 
+/// One of each mechanism, of a repetition that takes its part of the time; ten milliseconds of all are probes.
+fn windows(story: &Story, record: &MeasureRecord, repetition: u32) -> Vec<Cycles> {
+    let part = |ms: u64| Nanos(Nanos::millis(ms).0 / u64::from(REPETITIONS));
+    let probe = record.header.clock.ticks_per_second.ticks(part(5));
+    let window = |(number, each): (usize, f64)| Cycles {
+        case: number as u32,
+        repetition,
+        at_ns: Nanos(0),
+        batches_per_cycle: 3,
+        switching_handoffs: 40_000,
+        control_switches: 0,
+        kernel_switches: KernelSwitches::default(),
+        user_switches: 0,
+        counted: Some(CountedHandoffs {
+            handoffs: 40_000,
+            switches: KernelSwitches {
+                voluntary: (each * 20_000.0) as u64 + u64::from(repetition),
+                involuntary: (each * 20_000.0) as u64,
+            },
+        }),
+        evidence: Evidence {
+            task_user_ns: Some(part(story.user_ms)),
+            task_system_ns: Some(part(story.system_ms)),
+            ..Evidence::default()
+        },
+        batches: Batches {
+            arm: vec![1],
+            handoffs: vec![40_000],
+            handoff_ticks: vec![Ticks(1)],
+            walk_ticks: vec![Ticks(0)],
+            chain_ticks: vec![probe, Ticks(0)],
+            addition_ticks: vec![probe, Ticks(0)],
+            ..Batches::default()
+        },
+    };
+    story.switches.into_iter().enumerate().map(window).collect()
+}
+
 /// Each claim by the post's own numbers, and by others.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
-    let other = Story { switches: [1.0, 1.0], user_ms: 900, iteration_ns: [6611.0, 5400.0], more: 0.6, ..BLOG };
+    let other = Story {
+        switches: [1.0, 1.0],
+        user_ms: 900,
+        iteration_ns: [66_110.0, 54_000.0],
+        more: 0.6,
+        kinds_ns: [1300.0, 500.0],
+        ..BLOG
+    };
     let fewer = Story { more: -0.1, ..BLOG };
     testing::reported(Paper::Blog, &records(&BLOG), &[records(&other), records(&fewer)])
 }
@@ -74,11 +124,11 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
 fn the_probes_are_no_part_of_the_hand_offs() {
     let term = super::user_over_system(&records(&BLOG)).expect("enough ticks");
     assert!((term.value - 0.1).abs() < 1e-6, "{term:?}: 110 ms less 10 over 1000");
-    // Eleven ticks of 10 ms, give or take 1.645 times their root.
-    let error = 1.645 * 11.0_f64.sqrt() * 0.01;
+    // 110 ms are 27.5 ticks of 4 ms, give or take 1.645 times their root.
+    let error = 1.645 * 27.5_f64.sqrt() * 0.004;
     assert!((term.high - 0.1 - error).abs() < 1e-6 && (term.low - 0.1 + error).abs() < 1e-6, "{term:?}");
-    let short = Story { system_ms: 190, ..BLOG };
-    assert!(super::user_over_system(&records(&short)).is_err_and(|why| why.contains("less than 200 ms")));
+    let short = Story { system_ms: 70, ..BLOG };
+    assert!(super::user_over_system(&records(&short)).is_err_and(|why| why.contains("less than 20 ticks")));
 }
 
 #[test]

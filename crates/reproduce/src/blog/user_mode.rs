@@ -1,15 +1,15 @@
 //! How much of the hand-offs' time is user mode.
 //!
-//! The kernel counts both by ticks of 10 ms. In the windows that the record covers, the first task also probes the core's clock
-//! before each batch, in user mode; how long that takes is recorded, and taken off. What is left has the error of counting
+//! The kernel divides the CPU time as its ticks fell. In the windows that the record covers, the first task also probes the core's
+//! clock before each batch, in user mode; how long that takes is recorded, and taken off. What is left has the error of counting
 //! ticks: so many of them as were found there, give or take the square root of that.
 
 use switchcost_record::MeasureRecord;
 
 use crate::claims::Term;
 
-/// A tick of /proc.
-const TICK_NS: f64 = 1e7;
+/// Of a kernel that does not say how often its timer ticks: as Debian's.
+const USUAL_HZ: u32 = 250;
 /// Student's t at 90 % for many degrees of freedom.
 const T90: f64 = 1.645;
 /// Below so many ticks nothing can be said.
@@ -26,10 +26,11 @@ pub(super) fn over_kernel(record: &MeasureRecord, case: usize) -> Result<Term, S
         let rate = record.header.clock.ticks_per_second;
         probes += ticks.map(|ticks| rate.nanos(*ticks).0 as f64).sum::<f64>();
     }
-    if system < FEWEST_TICKS * TICK_NS {
-        return Err("less than 200 ms in the kernel were counted, in steps of 10 ms".to_owned());
+    let tick_ns = 1e9 / f64::from(*record.header.host.timer_hz.known().unwrap_or(&USUAL_HZ));
+    if system < FEWEST_TICKS * tick_ns {
+        return Err(format!("less than {FEWEST_TICKS} ticks of the timer fell into the kernel"));
     }
-    let error = T90 * (user.max(TICK_NS) * TICK_NS).sqrt();
+    let error = T90 * (user.max(tick_ns) * tick_ns).sqrt();
     let share = |user: f64| (user - probes).max(0.0) / system;
     Ok(Term::new("user mode over the kernel", share(user), share(user - error), share(user + error)))
 }

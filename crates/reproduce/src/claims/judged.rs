@@ -48,6 +48,13 @@ impl Claim {
     pub fn counts(&self) -> bool {
         self.entry.kind != Kind::Definition
     }
+
+    /// Takes the verdict back, and with it the reasons: what was found shows that it works, and no more.
+    pub fn withhold(&mut self) {
+        self.verdict = Verdict::Undecided;
+        self.missing = Some("not judged: --quick has too few sizes and too little time for verdicts".to_owned());
+        self.reasons.clear();
+    }
 }
 
 pub(super) fn claim(mut entry: Entry, quantities: &Quantities, records: &Records) -> Claim {

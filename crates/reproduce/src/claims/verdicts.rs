@@ -1,11 +1,11 @@
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Claim, Kind, Verdict};
 use crate::Exhibit;
 
 /// Verdicts by what they are worth. Definitions are not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Verdicts {
     /// Of claims whose numbers could have been otherwise.
     pub tested: Counts,
@@ -14,7 +14,7 @@ pub struct Verdicts {
 }
 
 /// How many claims have which verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Counts {
     /// Printed as "reproduced".
     pub holds: usize,

@@ -33,6 +33,14 @@ pub(super) fn curve(records: &Records, step: &str, mechanism: Mechanism) -> Resu
     if curve.len() < 3 { Err("fewer than three sizes could be measured".to_owned()) } else { Ok(curve) }
 }
 
+/// In microseconds; none where its interval covers 0.
+fn cost(found: Option<&Estimate>, why: &str) -> Cell {
+    match found {
+        Some(estimate) if estimate.low <= 0.0 => Cell::or_missing(None, 3, "not distinguishable from 0"),
+        found => Cell::or_missing(found.map(|estimate| estimate.estimate / 1e3), 3, why),
+    }
+}
+
 pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     let mut exhibit =
         Exhibit::new("Figures 2 and 3", "Cost of a switch over size: processes over a pipe, contexts at user level");
@@ -44,10 +52,7 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
             let why = curve.clone().err().unwrap_or_else(|| "not measured".to_owned());
             let found =
                 curve.as_ref().ok().and_then(|c| c.iter().find(|(size, _)| *size == kib * 1024)).map(|(_, e)| e);
-            [
-                Cell::or_missing(found.map(|e| e.estimate / 1e3), 3, &why),
-                Cell::or_missing(found.map(|e| e.sd / e.estimate.abs() * 100.0), 1, &why),
-            ]
+            [cost(found, &why), Cell::or_missing(found.map(|e| e.sd / e.estimate.abs() * 100.0), 1, &why)]
         };
         let published = match kib {
             0 => format!("kernel {DIRECT_US}"),
@@ -61,7 +66,7 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     let line = |name: &str, curve: &Result<Vec<(u64, Estimate)>, String>| {
-        let points = curve.iter().flatten().filter(|(size, e)| *size > 0 && e.estimate > 0.0);
+        let points = curve.iter().flatten().filter(|(size, e)| *size > 0 && e.low > 0.0);
         let mut series = Series::new(name, Style::Found, points.clone().map(|(size, e)| (*size as f64, e.estimate)));
         series.intervals = points.map(|(_, e)| (e.low, e.high)).collect();
         series
@@ -160,8 +165,44 @@ fn level(records: &Records) -> Result<Found, String> {
     }
 }
 
+/// Whether both curves go the same way from each size from 64 KiB on to the next: 1 where they do, -1 where they part; open where the
+/// intervals of one of them overlap.
+fn same_shape(records: &Records) -> Result<Found, String> {
+    let (kernel, user) = (kernel(records)?, user(records)?);
+    let at = |curve: &[(u64, Estimate)], size: u64| {
+        curve.iter().find(|(found, _)| *found == size).map(|(_, estimate)| estimate.beside_its_run())
+    };
+    let both: Vec<(u64, Estimate, Estimate)> = kernel
+        .iter()
+        .filter(|(size, _)| *size >= 64 << 10)
+        .filter_map(|(size, _)| Some((*size, at(&kernel, *size)?, at(&user, *size)?)))
+        .collect();
+    let way = |pair: &[(u64, Estimate, Estimate)]| {
+        let [(from, ..), (to, ..)] = [&pair[0], &pair[1]];
+        let ways = [change(&pair[0].1, &pair[1].1), change(&pair[0].2, &pair[1].2)];
+        let name = format!("{} to {}", Bytes(*from), Bytes(*to));
+        match ways {
+            [Some(kernel), Some(user)] => Term::new(name, kernel * user, kernel * user, kernel * user),
+            _ => Term::new(name, 0.0, -1.0, 1.0),
+        }
+    };
+    let terms: Vec<Term> = both.windows(2).map(way).collect();
+    if terms.is_empty() {
+        Err("fewer than two sizes from 64 KiB on were measured".to_owned())
+    } else {
+        Ok(Found::new(terms, ""))
+    }
+}
+
+/// Up or down; none where the intervals overlap.
+fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
+    let is_clear = after.low > before.high || after.high < before.low;
+    is_clear.then(|| (after.estimate - before.estimate).signum())
+}
+
 pub(super) fn quantities() -> Quantities {
     vec![
+        ("user-has-kernels-shape", same_shape),
         ("maximum-at-l1", peak),
         ("user-varies-less", |r| steadier(r, false)),
         ("user-varies-less-relatively", |r| steadier(r, true)),

@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::CounterFinding;
-use switchcost_record::Mechanism;
+use switchcost_record::{Between, Mechanism};
 use switchcost_simulation_result::LevelCounts;
 use switchcost_workload::Access;
 
 use super::with_kernel::{LAYERS, Layer, Variant, step};
 use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};
 use crate::arm::{ARMS, Arm};
-use crate::testing::{self, Shown, case, measured, simulated, verdicts};
+use crate::testing::{self, Shown, case, estimate, measured, simulated, verdicts};
 use crate::{Paper, Records, Verdict};
 
 /// Misses of both hierarchies by KiB: L1D alone and of two, then of the DTLB. A switch costs 1000 cycles with an inclusive second
@@ -52,13 +52,26 @@ fn add_guest(records: &mut Records, story: InGuest) {
     let (head, findings) = simulated();
     for (layer, arm, kib) in LAYERS.into_iter().flat_map(|l| ARMS.map(|a| GUEST_KIB.map(|kib| (l, a, kib)))).flatten() {
         let mut findings = findings.clone();
-        findings.designs = vec![findings.designs[0].clone(); 4];
+        findings.designs = vec![findings.designs[0].clone(); 8];
         for (variant, design) in findings.designs.iter_mut().enumerate() {
             // 500 turns of each of two tasks.
             let [l1i, dtlb] = story(layer, arm, kib, variant).map(|a_turn| (a_turn * 1000.0).round() as u64);
+            let l1i_cycles = l1i * 11;
+            // Of a walk; a quarter of them with four times the entries, every other variant.
+            let dtlb_cycles = if variant % 2 == 1 { dtlb * 30 / 4 } else { dtlb * 30 };
             let (l1i, dtlb) = (
-                LevelCounts { name: "L1I".to_owned(), instruction_misses: l1i, ..LevelCounts::default() },
-                LevelCounts { name: "DTLB".to_owned(), load_misses: dtlb, ..LevelCounts::default() },
+                LevelCounts {
+                    name: "L1I".to_owned(),
+                    instruction_misses: l1i,
+                    cycles: l1i_cycles,
+                    ..LevelCounts::default()
+                },
+                LevelCounts {
+                    name: "DTLB".to_owned(),
+                    load_misses: dtlb,
+                    cycles: dtlb_cycles,
+                    ..LevelCounts::default()
+                },
             );
             (design.hierarchies.shared.levels, design.hierarchies.shared.tlbs) = (vec![l1i], vec![dtlb]);
         }
@@ -124,7 +137,31 @@ fn published() -> Records {
         [l1d, [1, 1 + kib / 4]]
     });
     add_guest(&mut records, as_published);
+    add_remedies(&mut records, [1200.0, 900.0], [3000.0, 2000.0, 50.0, 100.0]);
     records
+}
+
+/// Costs with base pages and with huge ones; hand-offs of processes, threads, fibers and async tasks, in nanoseconds.
+fn add_remedies(records: &mut Records, of_pages: [f64; 2], handoffs: [f64; 4]) {
+    for (pages, ns) in ["base", "huge"].into_iter().zip(of_pages) {
+        let (record, mut findings) = measured();
+        findings.results = [256, 512, 1024].map(|kib| case(Mechanism::Pipe, kib << 10, Access::Rmw, ns)).into();
+        records.add_measured(&format!("michigan-pages-{pages}"), record, findings);
+    }
+    let (record, mut findings) = measured();
+    let ways = [
+        (Mechanism::Pipe, Between::Process),
+        (Mechanism::Futex, Between::Thread),
+        (Mechanism::Fiber, Between::User),
+        (Mechanism::Async, Between::User),
+    ];
+    for ((mechanism, between), ns) in ways.into_iter().zip(handoffs) {
+        let mut finding = case(mechanism, 0, Access::Rmw, ns);
+        finding.case.between = between;
+        finding.round_trip_ns = Some(estimate(ns * 2.0));
+        findings.results.push(finding);
+    }
+    records.add_measured("michigan-hiding", record, findings);
 }
 
 /// Each claim by the poster's own words, and by others.
@@ -137,13 +174,16 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
         misses,
     };
     let cheap = Level {
-        costs: vec![(0, 200.0), (8, 200.0), (16, 600.0), (32, 1300.0)],
+        costs: vec![(0, 200.0), (8, 200.0), (16, 600.0), (32, 1300.0), (96, 1500.0), (256, 700.0)],
         ..steady(0.4, |kib| [kib as f64, 9.0])
     };
     add_measured(&mut turned, &steady(0.001, |kib| [kib as f64, 2.0 - kib as f64 / 1000.0]), &cheap);
     add_simulated(&mut turned, &SIMULATED_KIB, 950.0, |kib| [[1, 1 + kib], [1, 300 - kib]]);
     add_guest(&mut turned, |_, _, _, _| [5.0, 5.0]);
-    testing::reported(Paper::Michigan, &published(), &[turned])
+    add_remedies(&mut turned, [1000.0, 1200.0], [500.0, 400.0, 1500.0, 2000.0]);
+    let mut code = published();
+    add_guest(&mut code, |_, arm, _, _| if arm == Arm::Two { [500.0, 5.0] } else { [5.0, 5.0] });
+    testing::reported(Paper::Michigan, &published(), &[turned, code])
 }
 
 #[test]

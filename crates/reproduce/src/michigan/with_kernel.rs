@@ -1,6 +1,6 @@
 //! Figure 4 with the kernel: the tasks of the measurement in a guest, their hand-offs and all, and what they miss.
 
-use switchcost_simulation_result::HierarchyCounts;
+use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
 use switchcost_units::Bytes;
 
 use super::simulated::level;
@@ -27,17 +27,22 @@ pub(super) enum Layer {
 pub(super) const LAYERS: [Layer; 2] = [Layer::Kernel, Layer::User];
 
 /// What is varied of the design, in the order of the record: the last one fastest.
-const VARIED: &str = "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep";
+const VARIED: &str =
+    "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep --vary DTLB.entries=64,256";
 
 /// The places of its variants in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variant {
     /// As the manuals have the processor, with TLBs that a switch flushes.
     Usual = 0,
+    /// With four times the entries for data.
+    LargerTlb = 1,
     /// With TLBs that keep their entries.
-    TlbsKept = 1,
+    TlbsKept = 2,
+    /// Both.
+    LargerTlbKept = 3,
     /// With an inclusive second level, which the poster takes it to have.
-    Inclusive = 2,
+    Inclusive = 4,
 }
 
 impl Layer {
@@ -190,6 +195,50 @@ fn tlb_spaces(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![of_tlbs("kernel less user level", more)?], FLUSHED_OR_KEPT))
 }
 
+/// Cycles a turn that two tasks in the kernel take more than one: of all levels, and of the TLBs among them.
+fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], String> {
+    let of = |arm| {
+        let (_, findings) = records.simulated(&step(Layer::Kernel, arm, kib))?;
+        let design = findings.designs.get(variant as usize).ok_or("the record lacks a variant of the design")?;
+        let HierarchyCounts { levels, tlbs, .. } = &design.hierarchies.shared;
+        let sum = |of: &[LevelCounts]| of.iter().map(|level| level.cycles).sum::<u64>() as f64 / (TURNS * TASKS) as f64;
+        Ok::<_, String>([sum(levels) + sum(tlbs), sum(tlbs)])
+    };
+    let ([all, tlbs], [all_alone, tlbs_alone]) = (of(Arm::Two)?, of(Arm::Alone)?);
+    if all <= all_alone {
+        return Err(format!("two tasks took no more cycles than one at {}", Bytes::kib(kib)));
+    }
+    Ok([all - all_alone, tlbs - tlbs_alone])
+}
+
+/// The sizes above 64 KiB at which something is known.
+fn above_64(of: impl Fn(u64) -> Result<Term, String>) -> Result<Found, String> {
+    let found: Vec<_> = SIZES_KIB.into_iter().filter(|kib| *kib > 64).map(of).collect();
+    let why = found.iter().find_map(|term| term.clone().err()).unwrap_or_default();
+    let terms: Vec<Term> = found.into_iter().filter_map(Result::ok).collect();
+    if terms.is_empty() { Err(why) } else { Ok(Found::new(terms, FLUSHED_OR_KEPT)) }
+}
+
+fn tlb_dominates(records: &Records) -> Result<Found, String> {
+    above_64(|kib| {
+        let share = |variant| {
+            let [all, tlbs] = cycles(records, variant, kib)?;
+            Ok(tlbs / all)
+        };
+        of_tlbs(&format!("TLBs' share at {}", Bytes::kib(kib)), share)
+    })
+}
+
+fn larger_tlb(records: &Records) -> Result<Found, String> {
+    above_64(|kib| {
+        let all = |variant| Ok::<_, String>(cycles(records, variant, kib)?[0]);
+        let flushed = all(Variant::LargerTlb)? / all(Variant::Usual)?;
+        let kept = all(Variant::LargerTlbKept)? / all(Variant::TlbsKept)?;
+        let name = format!("with 256 entries over 64 at {}", Bytes::kib(kib));
+        Ok(ranged(name, flushed, std::iter::once(kept)))
+    })
+}
+
 pub(super) fn figure_4(records: &Records) -> Exhibit {
     let title = "Misses of one task alone and of two in turn on the Xeon D-1541, with the kernel's references";
     let mut exhibit = Exhibit::new("Figure 4 with the kernel", title);
@@ -258,5 +307,7 @@ pub(super) fn quantities() -> Quantities {
         ("inclusive-l1i-larger-gap", |r| larger_gap(r, Variant::Inclusive)),
         ("kernel-dtlb-gap", tlb_gap),
         ("kernel-dtlb-spaces", tlb_spaces),
+        ("dtlb-dominates", tlb_dominates),
+        ("larger-tlb", larger_tlb),
     ]
 }

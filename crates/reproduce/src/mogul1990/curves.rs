@@ -10,7 +10,7 @@ use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 /// All switches, then by class.
 const GROUPS: [(Group, &str); 4] = [
-    (Group::All, "all"),
+    (Group::All, "all, births too"),
     (Group::Class("system call"), "system call"),
     (Group::Class("page fault"), "page fault"),
     (Group::Class("involuntary"), "scheduler"),
@@ -38,12 +38,20 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         "Curves fall or rise also because short segments end: what is left to the right are other programs than to the left."
             .into(),
     );
+    let mut so_far_of_timesharing =
+        over_time("Figure 5", "Cumulative excess cycles, Timesharing (Trial A)", TIMESHARING, so_far, CUMULATIVE);
+    so_far_of_timesharing.notes.push(
+        "\"All\" is no mean of the other curves, and may lie below each: it has the segments that begin with a birth or an exit, too, \
+         whose private caches are as cold as the shared ones, so that they add instructions and no excess. The mark is its cut-off; \
+         each other curve's average cost ends at a cut-off of its own."
+            .into(),
+    );
     vec![
         lengths(records),
         over_time("Figure 2", "CPI since the switch, one cache for all, Trial A", TIMESHARING, "CPI, shared", SHARED),
         private,
         over_time("Figure 4", "Excess CPI since the switch, Trial A", TIMESHARING, "excess CPI", EXCESS),
-        over_time("Figure 5", "Cumulative excess cycles, Timesharing (Trial A)", TIMESHARING, so_far, CUMULATIVE),
+        so_far_of_timesharing,
         over_time("Figure 6", "Cumulative excess cycles, Compute-bound (Trial B)", COMPUTE, so_far, CUMULATIVE),
         over_time("Figure 7", "Cumulative excess cycles, Client-Server (Trial C)", CLIENT, so_far, CUMULATIVE),
     ]
@@ -131,7 +139,7 @@ fn over_time(
         }
     }
     let mut chart = Chart::new("instructions since the switch", Axis::Linear, y_title, Axis::Linear, series);
-    chart.marks.push((design.cut.instructions as f64, "cut-off".to_owned()));
+    chart.marks.push((design.cut.instructions as f64, "cut-off of all".to_owned()));
     exhibit.chart = Some(chart);
     exhibit.table = table;
     exhibit

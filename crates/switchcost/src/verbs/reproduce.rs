@@ -9,7 +9,7 @@ use switchcost_facts::{Root, quietest_cpu};
 use switchcost_host::machine::manifest;
 use switchcost_record::HostManifest;
 use switchcost_report::reproduce::{Command, Reproduction, render, render_claims};
-use switchcost_reproduce::{Effort, Paper, Records, Site};
+use switchcost_reproduce::{Claim, Effort, Paper, Records, Site};
 use switchcost_units::CpuId;
 
 use crate::cli::reproduce::{ReproduceArguments, What};
@@ -92,11 +92,16 @@ fn machine(host: &HostManifest) -> String {
 }
 
 fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArguments) -> Result<Exit, Failure> {
-    let exhibits: Vec<_> = done.iter().map(|done| done.paper.exhibits(&done.records)).collect();
+    let mut exhibits: Vec<_> = done.iter().map(|done| done.paper.exhibits(&done.records)).collect();
+    if arguments.quick {
+        exhibits.iter_mut().flatten().flat_map(|exhibit| &mut exhibit.claims).for_each(Claim::withhold);
+    }
     let reproductions: Vec<Reproduction<'_>> = done
         .iter()
         .zip(&exhibits)
-        .map(|(done, exhibits)| Reproduction::new(done.paper, exhibits, &done.commands, machine))
+        .map(|(done, exhibits)| {
+            Reproduction::new(done.paper, exhibits, &done.commands, machine).judged_if(!arguments.quick)
+        })
         .collect();
     site::write(&reproductions, folder, arguments.figures)?;
     let output = Output::claim(None)?;

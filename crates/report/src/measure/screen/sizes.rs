@@ -10,7 +10,7 @@ use crate::measure::answer::TYPICAL_SIZE;
 use crate::measure::conditions::{Condition, MECHANISM, RUN, WALK, split};
 use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
-use crate::quantity::{plus_minus, time, with_bound};
+use crate::quantity::{is_cost, plus_minus, time, with_bound};
 
 /// Sizes that are shown at the least and at most where not all fit on the screen.
 const ROWS: RangeInclusive<usize> = 4..=7;
@@ -85,7 +85,7 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
         grid.column(name, Side::Right);
     }
     grid.column("total, log scale", Side::Left);
-    let totals = || members.iter().filter_map(|finding| total(finding)).filter(|total| total.estimate > 0.0);
+    let totals = || members.iter().filter_map(|finding| total(finding)).filter(|total| is_cost(total));
     let ends = totals().map(|total| total.estimate.ln());
     let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
     for finding in members {
@@ -113,7 +113,7 @@ fn total(finding: &CaseFinding) -> Option<&Estimate> {
 
 /// From the least total to the largest, by the logarithm.
 fn bar(total: &Estimate, low: f64, high: f64) -> String {
-    if total.estimate <= 0.0 || high <= low {
+    if !is_cost(total) || high <= low {
         return String::new();
     }
     let eighths = ((1.0 + (LONGEST_BAR - 1.0) * (total.estimate.ln() - low) / (high - low)) * 8.0).round() as usize;

@@ -90,6 +90,7 @@ fn plan() -> Plan {
         repetition_ns: Nanos(0),
         synthetic_switch_ns: Nanos(2_000),
         synthetic_reload_ns: Nanos(0),
+        rounds: Default::default(),
         wants_counters: true,
     }
 }
@@ -117,6 +118,7 @@ fn host() -> HostManifest {
         is_tsc_invariant: true,
         hypervisor: Fact::Known("kvm".to_owned()),
         governor: Fact::unknown("hidden by the hypervisor"),
+        is_turbo_on: None,
         is_smt_active: Fact::Known(true),
         mitigations: BTreeMap::new(),
         is_kpti_active: Fact::Known(false),

@@ -4,6 +4,7 @@ use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
 use switchcost_host::core_clock::{self, CycleEvent};
 use switchcost_host::perf::{System, admit, shares};
+use switchcost_host::usage::switches_of_all;
 use switchcost_measure::{Instruments, Progress, ServantExecutor, Stop, latency_plan, measure_latencies};
 use switchcost_record::{
     ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA,
@@ -71,7 +72,8 @@ impl RunToRecord {
             &mut |line| append(&mut writer, &line, &mut since_sync),
         )?;
         let elapsed_ns = monotonic().saturating_sub(start);
-        writer.append(&Line::End(End { reason, elapsed_ns, ticks_per_second: calibration.rate() }))?;
+        let switches = Some(switches_of_all());
+        writer.append(&Line::End(End { reason, elapsed_ns, ticks_per_second: calibration.rate(), switches }))?;
         writer.sync()?;
         bar.finish();
         Ok(())

@@ -2,7 +2,7 @@
 
 use switchcost_facts::{Root, cpus_by_quiet, relation};
 use switchcost_measure::{PlacementChoice, Preset, RuntimeSelection, Selection, Wishes};
-use switchcost_record::{HostManifest, Policy, Relation};
+use switchcost_record::{HostManifest, Policy, Relation, Rounds};
 use switchcost_units::{CpuId, parse_cpu_list};
 
 use super::cpus::Claims;
@@ -119,6 +119,7 @@ pub(super) fn selection(
         budget: arguments.budget,
         max_repetitions: arguments.max_repetitions,
         wants_counters: !arguments.no_counters,
+        rounds: Rounds { round_trips: arguments.round_trips, flush_bytes: arguments.flush, pause_ns: arguments.pause },
         synthetic_switch: arguments.synthetic_switch,
         synthetic_reload: arguments.synthetic_reload,
     }

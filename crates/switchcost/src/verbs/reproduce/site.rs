@@ -1,7 +1,11 @@
 //! The pages: one for each paper, one that leads to them, and the same as JSON.
 
-use switchcost_report::reproduce::{Reproduction, render};
+use std::fs;
+
+use strum::IntoEnumIterator;
+use switchcost_report::reproduce::{Listed, Reproduction, render};
 use switchcost_report::{Format, Style, html};
+use switchcost_reproduce::Paper;
 
 use super::folder::Folder;
 use crate::exit::Failure;
@@ -19,5 +23,14 @@ pub(super) fn write(reproductions: &[Reproduction<'_>], folder: &Folder, wants_f
         let json = render(std::slice::from_ref(reproduction), Format::Json, Style::default());
         Output::claim(Some(&folder.file(&format!("{name}.json"))))?.write(&json)?;
     }
-    Output::claim(Some(&folder.index()))?.write(&html::index(reproductions))
+    let papers: Vec<Listed> = Paper::iter().filter_map(|paper| listed(paper, reproductions, folder)).collect();
+    Output::claim(Some(&folder.index()))?.write(&html::index(&papers))
+}
+
+/// What the folder has of a paper: from this run, or from an earlier one.
+fn listed(paper: Paper, reproductions: &[Reproduction<'_>], folder: &Folder) -> Option<Listed> {
+    match reproductions.iter().find(|reproduction| reproduction.paper == paper) {
+        Some(reproduction) => Some(Listed::of(reproduction)),
+        None => Listed::read(&fs::read_to_string(folder.file(&format!("{paper}.json"))).ok()?),
+    }
 }

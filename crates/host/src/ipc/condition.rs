@@ -1,0 +1,149 @@
+//! Channels of a mutex and a condition variable: one pair for each channel, or one for both tasks that take turns.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::Channel;
+use super::monitor::Monitor;
+
+/// When the receiver is notified of the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notify {
+    /// Before the lock is released: a woken task may find it held.
+    WhileLocked,
+    /// After the lock is released.
+    AfterUnlocking,
+}
+
+/// There is a token.
+const TOKEN: usize = 1;
+
+/// A token under a POSIX mutex, with a condition variable; both shared between processes.
+pub struct MutexCondvar {
+    monitor: Monitor,
+    notify: Notify,
+}
+
+impl MutexCondvar {
+    /// No token, no waiter.
+    pub fn new(notify: Notify) -> io::Result<MutexCondvar> {
+        Ok(MutexCondvar { monitor: Monitor::new()?, notify })
+    }
+}
+
+impl Channel for MutexCondvar {
+    fn send(&self) -> io::Result<()> {
+        self.monitor.lock()?;
+        self.monitor.set(TOKEN);
+        match self.notify {
+            Notify::WhileLocked => {
+                self.monitor.notify_one()?;
+                self.monitor.unlock()
+            }
+            Notify::AfterUnlocking => {
+                self.monitor.unlock()?;
+                self.monitor.notify_one()
+            }
+        }
+    }
+
+    fn recv(&self) -> io::Result<()> {
+        self.monitor.lock()?;
+        self.monitor.take(TOKEN)?;
+        self.monitor.unlock()
+    }
+}
+
+/// One mutex and one condition variable for two tasks that take turns, as a program does that holds its lock around its loop: whoever
+/// has the token holds the lock, too, and releases it only to wait.
+pub struct Turns {
+    monitor: Monitor,
+    /// Which task holds the lock. Each looks at its own word alone, so that processes need not share them.
+    holds: [AtomicBool; 2],
+}
+
+impl Turns {
+    /// Nobody's turn.
+    pub fn new() -> io::Result<Arc<Turns>> {
+        Ok(Arc::new(Turns { monitor: Monitor::new()?, holds: Default::default() }))
+    }
+
+    /// From one of the two tasks to the other, or to itself.
+    pub fn channel(self: &Arc<Self>, sender: usize, receiver: usize) -> Turn {
+        Turn { turns: Arc::clone(self), sender, receiver }
+    }
+
+    fn hold(&self, task: usize) -> io::Result<()> {
+        if !self.holds[task].load(Relaxed) {
+            self.monitor.lock()?;
+            self.holds[task].store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    fn let_go(&self, task: usize) -> io::Result<()> {
+        if self.holds[task].swap(false, Relaxed) { self.monitor.unlock() } else { Ok(()) }
+    }
+}
+
+/// A channel of [`Turns`].
+pub struct Turn {
+    turns: Arc<Turns>,
+    sender: usize,
+    receiver: usize,
+}
+
+impl Channel for Turn {
+    fn send(&self) -> io::Result<()> {
+        self.turns.hold(self.sender)?;
+        self.turns.monitor.set(self.receiver + 1);
+        self.turns.monitor.notify_one()
+    }
+
+    fn recv(&self) -> io::Result<()> {
+        self.turns.hold(self.receiver)?;
+        self.turns.monitor.take(self.receiver + 1)
+    }
+
+    fn sender_leaves(&self) -> io::Result<()> {
+        self.turns.let_go(self.sender)
+    }
+
+    fn receiver_leaves(&self) -> io::Result<()> {
+        self.turns.let_go(self.receiver)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As in the blog post: the lock is held from before the first hand-off until behind the last.
+    #[test]
+    fn whose_turn_it_is_holds_the_lock() {
+        let turns = Turns::new().expect("a monitor");
+        let (there, back, own) = (turns.channel(0, 1), turns.channel(1, 0), turns.channel(0, 0));
+        let is_held = || turns.holds[0].load(Relaxed);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    there.recv().expect("the token comes");
+                    back.send().expect("the token goes back");
+                }
+                back.sender_leaves().expect("the lock is given back");
+            });
+            for _ in 0..100 {
+                there.send().expect("the token goes");
+                assert!(is_held());
+                back.recv().expect("the token comes back");
+                assert!(is_held());
+            }
+            own.send().expect("to itself");
+            own.recv().expect("it is there");
+            back.receiver_leaves().expect("the lock is given back");
+        });
+        assert!(!is_held());
+        turns.monitor.lock().expect("nobody holds it");
+    }
+}

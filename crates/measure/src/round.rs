@@ -1,0 +1,60 @@
+//! What comes before each timed batch where the user asks for it: caches emptied, a pause, as in the code of Li, Ding and Shen 2007.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use switchcost_host::clock::monotonic;
+use switchcost_host::memory::{Memory, Reach};
+use switchcost_record::Rounds;
+use switchcost_units::{Bytes, Nanos};
+use switchcost_workload::Pages;
+
+/// Memory that is written to before each batch, and how long nothing is done behind that.
+pub(crate) struct Preparation {
+    memory: Option<Memory>,
+    pause: Option<Duration>,
+}
+
+impl Preparation {
+    /// Maps what is to be written.
+    pub(crate) fn of(rounds: &Rounds) -> Result<Preparation, String> {
+        let map = |size: Bytes| {
+            Memory::map(size, Reach::Private, Pages::Base).map_err(|error| {
+                format!("found no memory to empty caches with ({error}), need {size}; use a smaller --flush")
+            })
+        };
+        let memory = rounds.flush_bytes.map(map).transpose()?;
+        Ok(Preparation { memory, pause: rounds.pause_ns.map(|pause| Duration::from_nanos(pause.0)) })
+    }
+
+    /// Writes every word, and then sleeps; gives how long it slept, which nobody else took.
+    pub(crate) fn run(&self) -> Nanos {
+        for word in self.memory.iter().flat_map(|memory| memory.iter()) {
+            word.store(1, Relaxed);
+        }
+        let Some(pause) = self.pause else { return Nanos(0) };
+        let start = monotonic();
+        std::thread::sleep(pause);
+        monotonic().saturating_sub(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_written_and_waited_for() {
+        let rounds = Rounds { flush_bytes: Some(Bytes::kib(8)), pause_ns: Some(Nanos::millis(3)), ..Rounds::default() };
+        let preparation = Preparation::of(&rounds).expect("memory");
+        let start = Instant::now();
+        let slept = preparation.run();
+        assert!(slept >= Nanos::millis(3) && slept.as_duration() <= start.elapsed(), "{slept}");
+        let memory = preparation.memory.expect("it was asked for");
+        assert!(memory.len() == 1024 && memory.iter().all(|word| word.load(Relaxed) == 1));
+        let nothing = Preparation::of(&Rounds::default()).expect("nothing to map");
+        assert!(nothing.memory.is_none() && nothing.pause.is_none());
+    }
+}

@@ -1,0 +1,58 @@
+//! What a list of redone papers says of one, from this run or from the JSON of an earlier one.
+
+use serde::Deserialize;
+use switchcost_reproduce::{Paper, Verdicts};
+
+use super::{Reproduction, answer};
+
+/// A paper with its page in the same folder.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Listed {
+    pub(crate) paper: Paper,
+    pub(crate) machine: String,
+    is_judged: bool,
+    verdicts: Verdicts,
+    exhibits: Vec<Named>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Named {
+    name: String,
+    title: String,
+}
+
+#[derive(Deserialize)]
+struct Report {
+    papers: Vec<Listed>,
+}
+
+impl Listed {
+    /// A paper of this run.
+    pub fn of(reproduction: &Reproduction<'_>) -> Listed {
+        let named = |exhibit: &switchcost_reproduce::Exhibit| Named {
+            name: exhibit.name.clone(),
+            title: exhibit.title.clone(),
+        };
+        Listed {
+            paper: reproduction.paper,
+            machine: reproduction.machine.to_owned(),
+            is_judged: reproduction.is_judged,
+            verdicts: reproduction.verdicts,
+            exhibits: reproduction.exhibits.iter().map(named).collect(),
+        }
+    }
+
+    /// The first paper of what [`super::render`] wrote as JSON; none where that is of another version.
+    pub fn read(json: &str) -> Option<Listed> {
+        serde_json::from_str::<Report>(json).ok()?.papers.into_iter().next()
+    }
+
+    pub(crate) fn answer(&self) -> String {
+        answer(self.is_judged, &self.verdicts)
+    }
+
+    /// The published figures and tables, in a row.
+    pub(crate) fn shown(&self) -> String {
+        self.exhibits.iter().map(|exhibit| format!("{}: {}. ", exhibit.name, exhibit.title)).collect()
+    }
+}
