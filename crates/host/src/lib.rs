@@ -5,6 +5,7 @@
 //! raw system calls: each is wrapped here in a safe handle. No experiments, no statistics, no printing.
 
 mod abandoned;
+mod audit;
 pub mod clock;
 pub mod context;
 pub mod control;
@@ -30,6 +31,7 @@ pub mod own_proc;
 pub mod perf;
 pub mod removal;
 pub mod restorer;
+mod scheduling;
 pub mod secluded;
 pub mod shared_file;
 mod signal_action;

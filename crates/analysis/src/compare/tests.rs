@@ -1,6 +1,10 @@
+use std::collections::BTreeMap;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_record::{Between, Class, Fact, Mechanism, Policy, Relation, RuntimeCase, RuntimeFacts, RuntimeRun};
+use switchcost_record::{
+    Between, Class, Fact, Mechanism, Policy, Relation, RuntimeCase, RuntimeFacts, RuntimeRun, SwitchPath,
+};
 use switchcost_units::{Bytes, CpuId};
 
 use super::*;
@@ -8,7 +12,13 @@ use crate::analyse;
 use crate::testing::{FakeCase, fake_record_with_seed, normal};
 
 /// Records whose costs differ from run to run by a share, times `factor`.
-fn runs(count: u64, seed: u64, spread: f64, factor: f64, cases: &[FakeCase]) -> Vec<(MeasureRecord, Findings)> {
+fn runs(
+    count: u64,
+    seed: u64,
+    spread: f64,
+    factor: f64,
+    cases: &[FakeCase],
+) -> Vec<(MeasureRecord, Findings)> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let run = |number| {
         let cases = cases.iter().cloned().map(|mut case| {
@@ -224,6 +234,55 @@ fn what_else_differs_is_named() {
     assert_eq!(whats, ["microcode", "frequency governor", "mitigation of spectre_v2"]);
     assert_eq!(found[1].base, ["unknown"]);
     assert_eq!(found[1].new, ["powersave", "unknown"], "both values of a side that does not agree");
+}
+
+/// A switch path on which nothing acts.
+fn bare_path() -> SwitchPath {
+    let (none, unknown) = (|| Fact::Known(Vec::new()), || Fact::<String>::unknown("not asked"));
+    SwitchPath {
+        nice: Fact::Known(0),
+        slice_ns: Fact::unknown("not asked"),
+        utilization_clamp: Fact::unknown("not asked"),
+        control_group: Fact::Known("/".to_owned()),
+        control_group_depth: Fact::Known(0),
+        autogroup: unknown(),
+        seccomp_filters: Fact::Known(0),
+        speculation: unknown(),
+        is_traced: Fact::Known(false),
+        sched_ext: unknown(),
+        ftrace: none(),
+        observers: none(),
+        audit: unknown(),
+        security_modules: none(),
+        settings: BTreeMap::new(),
+    }
+}
+
+#[test]
+fn what_acts_on_a_switch_is_named_as_what_differs() {
+    let (mut base, mut new) = (runs(2, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]));
+    for (record, _) in base.iter_mut().chain(&mut new) {
+        record.header.host.switch_path = Some(bare_path());
+    }
+    assert_eq!(judged(&base, &new, Request::default()).environment, []);
+    for (record, _) in &mut new {
+        let path = record.header.host.switch_path.as_mut().expect("one");
+        path.seccomp_filters = Fact::Known(5);
+        path.observers = Fact::Known(vec!["perf: 4 perf events".to_owned()]);
+        path.control_group_depth = Fact::Known(3);
+        path.settings.insert("kernel/sched_schedstats".to_owned(), "1".to_owned());
+    }
+    let found = judged(&base, &new, Request::default()).environment;
+    let said: Vec<(&str, &str)> = found.iter().map(|one| (one.what.as_str(), one.new[0].as_str())).collect();
+    let expected = [
+        ("seccomp filters", "5"),
+        ("perf and BPF", "perf: 4 perf events"),
+        ("depth of the control group", "3"),
+        ("kernel/sched_schedstats", "1"),
+    ];
+    assert_eq!(said, expected);
+    new[0].0.header.host.switch_path = None;
+    assert_eq!(judged(&base, &new, Request::default()).environment, [], "a record that says nothing of it");
 }
 
 #[test]
