@@ -33,6 +33,7 @@ pub mod removal;
 pub mod restorer;
 mod scheduling;
 pub mod secluded;
+pub mod setup;
 pub mod shared_file;
 mod signal_action;
 mod signal_set;

@@ -3,6 +3,10 @@
 mod answer;
 mod csv;
 mod figures;
+pub(crate) mod history;
+mod in_turns;
+mod junit;
+mod markdown;
 mod observed;
 mod screen;
 mod table;
@@ -19,6 +23,11 @@ use crate::grid::Grid;
 use crate::page::{Block, Page};
 use crate::quantity::confidence;
 use crate::{Format, Style};
+
+pub use history::render_history;
+pub use in_turns::render_in_turns;
+pub use junit::junit;
+pub use markdown::markdown;
 
 impl Form for &Comparison {
     /// Version 1: the first.

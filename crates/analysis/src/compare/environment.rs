@@ -19,6 +19,16 @@ pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Di
     different(&of(base), &of(new))
 }
 
+/// What of a machine and of what acts on its switches is no longer as it was. What others observe comes and goes.
+pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Difference> {
+    let of = |host: &HostManifest| -> Facts {
+        of_host(host).into_iter().chain(host.switch_path.iter().flat_map(of_switch_path)).collect()
+    };
+    let mut changed = different(&[of(before)], &[of(after)]);
+    changed.retain(|difference| difference.what != OBSERVERS);
+    changed
+}
+
 /// What the records of the two sides do not say alike, in the order of its first occurrence.
 pub(super) fn different(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
     let mut names: Vec<&String> = Vec::new();

@@ -12,7 +12,7 @@ use crate::analyse;
 use crate::testing::{FakeCase, fake_record_with_seed, normal};
 
 /// Records whose costs differ from run to run by a share, times `factor`.
-fn runs(
+pub(super) fn runs(
     count: u64,
     seed: u64,
     spread: f64,
@@ -97,6 +97,27 @@ fn a_real_difference_is_found_and_has_its_direction() {
         let Outcome::Compared { ratio: inverse, .. } = other_way.pairs[0].outcome else { panic!("not compared") };
         assert!((inverse.ratio * ratio.ratio - 1.0).abs() < 1e-9, "the way round matters");
     }
+}
+
+/// Where costs truly differ by what would be shown with 80 % power, that is shown in about 80 of 100 comparisons.
+#[test]
+fn a_detectable_change_is_shown_as_often_as_said() {
+    let compared = |trial: u64, change: f64| {
+        let base = runs(6, 2 * trial + 1, ASSUMED_RUN_SPREAD, 1.0, &[FakeCase::pipe()]);
+        let new = runs(6, 2 * trial + 2, ASSUMED_RUN_SPREAD, 1.0 + change, &[FakeCase::pipe()]);
+        judged(&base, &new, Request::default())
+    };
+    let detectable = |trial| compared(trial, 0.0).detectable(0.8).expect("an interval");
+    let change = (0..50).map(detectable).sum::<f64>() / 50.0;
+    let is_shown = |trial: &u64| verdicts(&compared(1_000 + trial, change)) == [Some(Change::Slower)];
+    let shown = (0..TRIALS).filter(is_shown).count() as f64 / TRIALS as f64;
+    assert!((0.70..=0.90).contains(&shown), "{shown} with a change of {change}");
+}
+
+#[test]
+fn what_is_open_has_no_power() {
+    let (base, new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(1, 2, 0.0, 1.0, &[FakeCase::fiber()]));
+    assert_eq!(judged(&base, &new, Request::default()).detectable(0.8), None);
 }
 
 #[test]
@@ -217,6 +238,36 @@ fn another_cpu_is_the_same_case_and_another_policy_is_not() {
     assert_eq!(pairs(|case| case.mechanism = Mechanism::Futex), 2);
     assert_eq!(pairs(|case| case.between = Between::Thread), 2);
     assert_eq!(pairs(|case| case.placement.relation = Relation::Smt), 2);
+}
+
+#[test]
+fn cases_are_compared_across_what_was_named_and_no_more() {
+    let pipe = |change: fn(&mut Case)| FakeCase::pipe().change(change);
+    let across = |base: &[FakeCase], new: &[FakeCase], across: &[Condition]| {
+        let (base, new) = (runs(3, 1, 0.001, 1.0, base), runs(3, 2, 0.001, 1.5, new));
+        judged(&base, &new, Request { across, ..Request::default() })
+    };
+    let other = [pipe(|case| case.policy = Policy::Other)];
+    let policy = across(&[FakeCase::pipe()], &other, &[Condition::Policy]);
+    assert_eq!(verdicts(&policy), [Some(Change::Slower)]);
+    let (base, new) = (policy.pairs[0].case().expect("a case"), policy.pairs[0].new_case.as_ref().expect("another"));
+    assert_eq!(differing(base, new), [("fifo".to_owned(), "other".to_owned())]);
+    assert_eq!(across(&[FakeCase::pipe()], &other, &[Condition::Size, Condition::Tasks]).compared, 0);
+    let (none, some) = ([FakeCase::pipe()], [FakeCase::pipe().with_set(Bytes::kib(64))]);
+    let size = across(&none, &some, &[Condition::Size]);
+    assert_eq!((size.compared, size.pairs[0].quantity), (1, Quantity::Total), "its reload is in it");
+    let same = across(&[FakeCase::pipe()], &[FakeCase::pipe(), other[0].clone()], &[Condition::Policy]);
+    assert_eq!((same.compared, same.pairs.len()), (1, 2), "what is the same needs no other");
+}
+
+#[test]
+fn of_several_alike_none_is_chosen() {
+    let tasks = |tasks| FakeCase::pipe().change(move |case| case.tasks = tasks);
+    let (base, new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(1, 2, 0.0, 1.0, &[tasks(3), tasks(4)]));
+    let found = judged(&base, &new, Request { across: &[Condition::Tasks], ..Request::default() });
+    let Outcome::NotComparable { why } = &found.pairs[0].outcome else { panic!("{:?}", found.pairs[0]) };
+    assert_eq!(why, "2 cases of the new record are like it but for what may differ, need one");
+    assert_eq!(found.compared, 0);
 }
 
 #[test]

@@ -46,7 +46,11 @@ pub(super) fn table(comparison: &Comparison) -> Table {
         subject.chain(COLUMNS.iter().map(|(name, _)| *name)).map(str::to_owned).collect()
     };
     let names = match comparison.basis {
-        Basis::Runs => names(&mut CASE_COLUMNS.iter().map(|(name, _)| *name)),
+        Basis::Runs => {
+            let mut names = names(&mut CASE_COLUMNS.iter().map(|(name, _)| *name));
+            names.push("across".to_owned());
+            names
+        }
         Basis::Injections => names(&mut INJECTED_COLUMNS.iter().map(|(name, _)| *name)),
         Basis::Observations => names(&mut WHO_COLUMNS.iter().map(|(name, _)| *name)),
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => {
@@ -66,6 +70,8 @@ fn row(pair: &Pair) -> Vec<String> {
         Subject::Observed(who) => WHO_COLUMNS.iter().map(|(_, field)| field(who)).collect(),
     };
     row.extend(COLUMNS.iter().map(|(_, field)| field(pair)));
+    // In what the sides of a measured case differ.
+    row.extend(pair.case().map(|_| words::across(pair).trim_start_matches(", ").to_owned()));
     row
 }
 

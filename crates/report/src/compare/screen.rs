@@ -9,7 +9,7 @@ use switchcost_analysis::compare::{
 use switchcost_record::Case;
 
 use super::table::{has_several_designs, reasons};
-use super::words::{design, is_of_all, part_of, quantity, tone, touching, value, verdict, who};
+use super::words::{across, design, is_of_all, part_of, quantity, tone, touching, value, verdict, who};
 use super::{answer, environment, observed, sides, title};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
@@ -31,6 +31,13 @@ const MOST_NAMED: usize = 3;
 const MOST_FACTS: usize = 4;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
+    add_with(page, comparison, &[]);
+    page.gap();
+    page.line("all of it: --details; figures: -o page.html", Tone::Usual);
+}
+
+/// All but where the rest is, with further notes.
+pub(super) fn add_with(page: &mut Page, comparison: &Comparison, further: &[String]) {
     page.paragraph(&answer::answer(comparison));
     add_facts(page, "Designs", &comparison.designs);
     add_facts(page, "Environment", &comparison.environment);
@@ -44,12 +51,11 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
     notes.extend(observed::pricing(comparison).map(str::to_owned));
     notes.extend(reasons(&comparison.pairs).into_iter().map(|(why, pairs)| not_comparable(why, &pairs)));
+    notes.extend(further.iter().cloned());
     if !notes.is_empty() {
         page.gap();
     }
     page.items_up_to(MOST_LINES, &notes);
-    page.gap();
-    page.line("all of it: --details; figures: -o page.html", Tone::Usual);
 }
 
 /// Nothing where nothing differs.
@@ -162,7 +168,7 @@ fn unit_of(pair: &Pair) -> String {
 fn subjects(pairs: &[&Pair], has_several_designs: bool) -> Vec<String> {
     let cases: Vec<&Case> = pairs.iter().filter_map(|pair| pair.case()).collect();
     let name = |pair: &&Pair| match &pair.subject {
-        Subject::Case(case) => conditions::label_among(case, &cases),
+        Subject::Case(case) => conditions::label_among(case, &cases) + &across(pair),
         Subject::Simulated(place) if !has_several_designs => part_of(place, pair.quantity),
         Subject::Simulated(place) if is_of_all(pair.quantity) => design(place),
         Subject::Simulated(place) => format!("{}, {}", design(place), part_of(place, pair.quantity)),
