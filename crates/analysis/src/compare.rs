@@ -243,6 +243,11 @@ impl Pair {
         }
     }
 
+    /// Whether it is one of the kernel's functions, whose verdicts are apart from those of costs.
+    pub fn is_of_a_function(&self) -> bool {
+        matches!(&self.subject, Subject::Simulated(place) if place.part.is_of_a_function())
+    }
+
     /// Whether it was asked for and has no verdict. What is 0 now needs none: it has not grown.
     pub fn is_open(&self) -> bool {
         let is_gone = matches!(self.subject, Subject::Observed(_)) && self.new.is_some_and(|new| new.value == 0.0);
@@ -385,7 +390,8 @@ impl Comparison {
 
     /// What a gate with this limit could have shown; `None` where nothing was compared.
     pub fn shown_growths(&self, limit: f64) -> Option<ShownGrowths> {
-        let growths: Vec<f64> = self.pairs.iter().filter_map(Pair::least_shown_growth).collect();
+        let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
+        let growths: Vec<f64> = costs.filter_map(Pair::least_shown_growth).collect();
         let least = growths.iter().copied().reduce(f64::min)?;
         let most = growths.iter().copied().reduce(f64::max)?;
         let beyond_limit = growths.iter().filter(|growth| **growth > limit).count();
@@ -394,7 +400,8 @@ impl Comparison {
 
     /// Pairs with a verdict of slower whose ratio is above 1 plus a share.
     pub fn slower_by_more_than(&self, share: f64) -> impl Iterator<Item = &Pair> {
-        self.pairs.iter().filter(move |pair| {
+        let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
+        costs.filter(move |pair| {
             matches!(&pair.outcome, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
         })
     }

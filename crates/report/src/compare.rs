@@ -3,6 +3,7 @@
 mod answer;
 mod csv;
 mod figures;
+mod functions;
 pub(crate) mod history;
 mod in_turns;
 mod junit;
@@ -67,6 +68,7 @@ fn add(page: &mut Page, comparison: &Comparison) {
     if !comparison.pairs.is_empty() {
         page.heading(title(comparison), &sides(comparison));
         table::add(page, comparison);
+        functions::add(page, comparison, usize::MAX);
     }
     add_method(page, comparison);
     if let Some(share) = comparison.fail_above {

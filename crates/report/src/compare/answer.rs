@@ -55,7 +55,7 @@ const SUSPECTS_NAMED: usize = 3;
 
 pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
     let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
-    comparison.pairs.iter().filter(is).count()
+    comparison.pairs.iter().filter(|pair| !pair.is_of_a_function()).filter(is).count()
 }
 
 /// The first reason; the others stand with the numbers.

@@ -10,12 +10,12 @@ const PLACE_COLUMNS: [Column<Place>; 4] = [
     ("base_design", |place| place.base_design.clone().unwrap_or_default()),
     ("new_design", |place| place.new_design.clone().unwrap_or_default()),
     ("kind", |place| place.part.kind_and_name().kind.to_owned()),
-    ("name", |place| place.part.kind_and_name().name.unwrap_or_default().to_owned()),
+    ("name", |place| place.part.kind_and_name().name.unwrap_or_default().into_owned()),
 ];
 
 const WHO_COLUMNS: [Column<Who>; 2] = [
     ("kind", |of| of.kind_and_name().kind.to_owned()),
-    ("name", |of| of.kind_and_name().name.unwrap_or_default().to_owned()),
+    ("name", |of| of.kind_and_name().name.unwrap_or_default().into_owned()),
 ];
 
 const INJECTED_COLUMNS: [Column<(Bytes, Option<Nanos>)>; 2] = [

@@ -79,6 +79,8 @@ fn part(part: &Part) -> String {
         Part::Program(name) => format!("program {name}"),
         Part::Level(name) => format!("level {name}"),
         Part::Kernel => "the kernel".to_owned(),
+        Part::Function(name) => format!("function {name}"),
+        Part::FunctionLevel { function, level } => format!("function {function}, {level}"),
     }
 }
 
