@@ -56,6 +56,7 @@ int main(int count, char **words)
     int own[2], there[2], back[2];
     cpu_set_t cpus;
 
+    parameters.sched_priority = sched_get_priority_min(atoi(words[2]));
     CPU_ZERO(&cpus);
     CPU_SET(atoi(words[1]), &cpus);
     or_fail(!sched_setaffinity(0, sizeof(cpus), &cpus), "sched_setaffinity");

@@ -4,11 +4,15 @@
 //! Verdicts are made so that all of them together are wrong in no more than the share that was allowed: with *m* pairs
 //! compared, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval that leaves out 1 is a difference.
 
+mod across;
 mod candidate;
 mod environment;
+mod history;
+mod in_turns;
 mod injected;
 mod observed;
 mod pairs;
+mod power;
 mod quantity;
 mod ratio;
 mod simulated;
@@ -23,6 +27,10 @@ use switchcost_record::{Case, MeasureRecord};
 use crate::findings::Findings;
 pub use crate::run_spread::ASSUMED_RUN_SPREAD;
 
+pub use across::{Condition, differing};
+pub use environment::changed_facts;
+pub use history::{Dated, History, State, Step, Trend, history};
+pub use in_turns::{Arm, Ended, InTurns, Side};
 pub use injected::compare_injections;
 pub use observed::compare_observations;
 pub use quantity::{Quantity, Unit};
@@ -47,11 +55,13 @@ pub struct Request<'a> {
     pub run_spread: Option<f64>,
     /// The share by which a cost may grow; none where nothing is forbidden.
     pub fail_above: Option<f64>,
+    /// Conditions in which cases of a measurement may differ.
+    pub across: &'a [Condition],
 }
 
 impl Default for Request<'_> {
     fn default() -> Self {
-        Request { base: &[], new: &[], confidence: 0.9, run_spread: None, fail_above: None }
+        Request { base: &[], new: &[], confidence: 0.9, run_spread: None, fail_above: None, across: &[] }
     }
 }
 
@@ -172,6 +182,10 @@ pub struct Pair {
     /// Whose number it is.
     #[serde(flatten)]
     pub subject: Subject,
+    /// Of a measurement: the conditions of the new records, where they were allowed to differ and do.
+    #[serde(serialize_with = "crate::serialised::conditions_if_any", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::serialised::Conditions<'static>>")]
+    pub new_case: Option<Case>,
     /// Which cost.
     #[serde(flatten, serialize_with = "quantity::with_unit")]
     #[schemars(with = "quantity::WithUnit")]
@@ -192,7 +206,7 @@ pub struct Pair {
 impl Pair {
     /// Without a verdict so far.
     fn unjudged(subject: Subject, quantity: Quantity, [base, new]: [Option<Cost>; 2], outcome: Outcome) -> Pair {
-        Pair { subject, quantity, is_suspect: false, suspect_records: Vec::new(), base, new, outcome }
+        Pair { subject, new_case: None, quantity, is_suspect: false, suspect_records: Vec::new(), base, new, outcome }
     }
 
     /// By how much it must grow for that to be shown, as a share; `None` where nothing could be.
@@ -227,6 +241,11 @@ impl Pair {
             Subject::Case(case) => Some(case),
             Subject::Simulated(_) | Subject::Observed(_) | Subject::Injected { .. } => None,
         }
+    }
+
+    /// Whether it is one of the kernel's functions, whose verdicts are apart from those of costs.
+    pub fn is_of_a_function(&self) -> bool {
+        matches!(&self.subject, Subject::Simulated(place) if place.part.is_of_a_function())
     }
 
     /// Whether it was asked for and has no verdict. What is 0 now needs none: it has not grown.
@@ -371,7 +390,8 @@ impl Comparison {
 
     /// What a gate with this limit could have shown; `None` where nothing was compared.
     pub fn shown_growths(&self, limit: f64) -> Option<ShownGrowths> {
-        let growths: Vec<f64> = self.pairs.iter().filter_map(Pair::least_shown_growth).collect();
+        let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
+        let growths: Vec<f64> = costs.filter_map(Pair::least_shown_growth).collect();
         let least = growths.iter().copied().reduce(f64::min)?;
         let most = growths.iter().copied().reduce(f64::max)?;
         let beyond_limit = growths.iter().filter(|growth| **growth > limit).count();
@@ -380,7 +400,8 @@ impl Comparison {
 
     /// Pairs with a verdict of slower whose ratio is above 1 plus a share.
     pub fn slower_by_more_than(&self, share: f64) -> impl Iterator<Item = &Pair> {
-        self.pairs.iter().filter(move |pair| {
+        let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
+        costs.filter(move |pair| {
             matches!(&pair.outcome, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
         })
     }
@@ -395,7 +416,18 @@ pub fn compare(
     request: Request<'_>,
 ) -> Comparison {
     let hertz = common_hertz(base.iter().chain(new).map(|(_, findings)| *findings));
-    let cases = pairs::matched(base, new, earlier, hertz);
+    compare_at(hertz, base, new, earlier, request)
+}
+
+/// The same at this clock of the core.
+fn compare_at(
+    hertz: Option<f64>,
+    base: &[Analysed<'_>],
+    new: &[Analysed<'_>],
+    earlier: &[Analysed<'_>],
+    request: Request<'_>,
+) -> Comparison {
+    let cases = across::join(pairs::matched(base, new, earlier, hertz), request.across);
     let sides: Vec<_> = cases.iter().flat_map(pairs::Matched::sides).collect();
     let history: Vec<_> = cases.iter().map(pairs::Matched::earlier).collect();
     let learned =

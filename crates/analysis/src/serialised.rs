@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::findings::{Flag, Verdict};
 
 pub use conditions::Conditions;
-pub(crate) use conditions::conditions;
+pub(crate) use conditions::{conditions, conditions_if_any};
 
 /// A number, or null where there is none, whatever the reason.
 pub(crate) fn or_null<T: Serialize, S: Serializer>(

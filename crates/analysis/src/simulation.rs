@@ -42,9 +42,9 @@ pub use analyser::Analyser;
 pub use context::Options;
 pub use findings::{
     Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, FULL_FROM, Findings,
-    Group, GroupFinding, Growth, KernelFills, KernelFinding, LengthDistribution, LengthPoint, LevelFinding,
-    LossFinding, OfLevel, OriginFinding, Part, Point, PrefetchFinding, ProcessFinding, ProcessLevel, Spread,
-    SurvivorBias, Switches, TrafficFinding,
+    FunctionFinding, FunctionMisses, Group, GroupFinding, Growth, KernelFills, KernelFinding, LengthDistribution,
+    LengthPoint, LevelFinding, LossFinding, OfLevel, OriginFinding, Part, Point, PrefetchFinding, ProcessFinding,
+    ProcessLevel, Spread, SurvivorBias, Switches, TrafficFinding,
 };
 pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};

@@ -396,6 +396,7 @@ pub(crate) fn host() -> HostManifest {
         interrupts: Vec::new(),
         cpu_quota: None,
         scheduler: None,
+        switch_path: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! The program under test is the binary beside this one, of the same profile: build both first, then measure. One figure beside the
 //! others is of an example of `crates/capture`: what the capture tool costs alone.
 
+mod ab;
 mod agreement;
 mod builds;
 mod capture;
@@ -67,6 +68,12 @@ enum Part {
     Simulate,
     /// The same machine compared with itself: how often a difference is called (10 minutes)
     Compare,
+    /// `ab`: known effects beside an independent ping-pong (6 minutes)
+    AbEffects,
+    /// `ab` of the same on both sides: how often a difference is called (8 minutes)
+    AbNulls,
+    /// `ab`: what it finds within its minute (10 minutes)
+    AbMinute,
     /// `workload timesharing` under four designs; memory of many short processes
     Live,
     /// The ladder of runtimes: its time and its intervals; hand-offs of it over ten runs (4 minutes)
@@ -131,7 +138,7 @@ fn main() -> ExitCode {
     };
     println!("program: {}\n{}\n", program.built(), program.machine());
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure<'_>); 19] = [
+    let parts: [(Part, Measure<'_>); 22] = [
         (Part::Pipe, &agreement::pipe),
         (Part::Fiber, &agreement::fiber),
         (Part::KnownAnswers, &known_answers::all),
@@ -143,6 +150,9 @@ fn main() -> ExitCode {
         (Part::System, &system::all),
         (Part::Simulate, &simulate::all),
         (Part::Compare, &compare::against_itself),
+        (Part::AbEffects, &ab::effects),
+        (Part::AbNulls, &ab::nulls),
+        (Part::AbMinute, &ab::minute),
         (Part::Live, &live::all),
         (Part::Runtimes, &runtimes::all),
         (Part::Observe, &observe::all),

@@ -9,7 +9,7 @@ use crate::row::Row;
 
 const SOURCE: &str = include_str!("../ping_pong.c");
 const RUNS: usize = 5;
-const HANDOFFS: &str = "150000";
+pub(crate) const HANDOFFS: &str = "150000";
 
 /// A policy by its name, and by the kernel's number.
 type Policy = (&'static str, &'static str);
@@ -57,16 +57,22 @@ struct Bench<'a> {
     cpu: switchcost_units::CpuId,
 }
 
+/// Compiles the ping-pong.
+pub(crate) fn ping_pong(program: &Program) -> Result<PathBuf, String> {
+    let (source, ping_pong) = (program.path("ping_pong.c"), program.path("ping_pong"));
+    std::fs::write(&source, SOURCE).map_err(|error| error.to_string())?;
+    match Command::new("cc").arg("-O2").arg("-o").arg(&ping_pong).arg(&source).status() {
+        Ok(status) if status.success() => Ok(ping_pong),
+        made => Err(format!("found no compiler ({made:?}), need cc to make the ping-pong")),
+    }
+}
+
 impl Bench<'_> {
     fn new(program: &Program) -> Result<Bench<'_>, String> {
-        let (source, ping_pong) = (program.path("ping_pong.c"), program.path("ping_pong"));
-        std::fs::write(&source, SOURCE).map_err(|error| error.to_string())?;
-        let made = Command::new("cc").arg("-O2").arg("-o").arg(&ping_pong).arg(&source).status();
+        let ping_pong = ping_pong(program)?;
         let cpus = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system());
-        match (made, cpus.last()) {
-            (Ok(status), Some(cpu)) if status.success() => Ok(Bench { program, ping_pong, cpu: *cpu }),
-            (made, _) => Err(format!("found no compiler ({made:?}), need cc to make the ping-pong")),
-        }
+        let cpu = *cpus.last().ok_or("found no CPU allowed, need one")?;
+        Ok(Bench { program, ping_pong, cpu })
     }
 
     fn both(&self, policy: Policy) -> Pairs {
@@ -91,7 +97,7 @@ impl Bench<'_> {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -8,6 +8,7 @@ mod by_place;
 mod calls;
 mod evictions;
 mod kernel_batches;
+mod kernel_code;
 mod kernel_use;
 mod miss_differences;
 mod origins;
@@ -16,6 +17,7 @@ mod working_sets;
 
 pub(crate) use by_place::{ByPlace, Context};
 use evictions::Evictions;
+pub(crate) use kernel_code::KernelBlocks;
 use kernel_use::KernelUse;
 use miss_differences::MissDifferences;
 use origins::Origins;

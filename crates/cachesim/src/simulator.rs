@@ -196,7 +196,7 @@ impl Simulator {
             outcome.parts = join_parts(parts, ended.parts);
             for (number, mut result, by_place) in ended.designs {
                 if let (Some(by_place), Some(detail)) = (by_place, &mut result.detail) {
-                    by_place.fill(&result.design, detail, self.places, &ended.programs, names);
+                    by_place.fill(&result.design, detail, self.places, (&ended.programs, &ended.kernel_blocks), names);
                 }
                 designs.push((number, result));
             }

@@ -44,6 +44,14 @@ impl Fixture {
         self
     }
 
+    /// Puts a symbolic link that says `target` at `path`.
+    pub fn link(self, path: &str, target: &str) -> Self {
+        let path = self.dir.path().join(path.trim_start_matches('/'));
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        std::os::unix::fs::symlink(target, path).expect("a link");
+        self
+    }
+
     /// Takes away what is at `path`.
     pub fn without(self, path: &str) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));

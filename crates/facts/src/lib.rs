@@ -14,17 +14,21 @@ pub mod cpu_time;
 mod cpuid;
 #[cfg(any(test, feature = "testing"))]
 pub mod fixture;
+mod ftrace;
 mod hypervisor;
 #[cfg(target_arch = "x86_64")]
 mod intel_tlb;
 pub mod interrupts;
 pub mod kernel;
 pub mod limits;
+mod observers;
 mod processor;
 pub mod rights;
 mod root;
 mod scheduler;
+pub mod settings;
 pub mod status;
+mod switch_path;
 pub mod topology;
 
 use switchcost_record::{Fact, HostManifest};
@@ -36,16 +40,20 @@ pub use control_groups::{
 pub use root::{Root, Unreadable};
 pub use scheduler::slice_extensions;
 pub use status::available_memory;
+pub use switch_path::Answers;
 pub use topology::{allowed_cpus, cpus_by_quiet, online, quietest_cpu, relation};
 
-/// The machine as it is now, and what its kernel answers to the question whether it extends time slices. Takes 50 ms, in which it watches
-/// the interrupts.
-pub fn manifest(root: &Root, slice_extension: Fact<bool>) -> HostManifest {
-    let host = manifest_at_once(root, slice_extension);
-    HostManifest { interrupts: interrupts::load(root, &host.cpus_online), ..host }
+/// The machine as it is now, with what its kernel answers. Takes 50 ms, in which it watches the interrupts.
+pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
+    let host = manifest_at_once(root, answers.slice_extension.clone());
+    HostManifest {
+        interrupts: interrupts::load(root, &host.cpus_online),
+        switch_path: Some(switch_path::switch_path(root, answers)),
+        ..host
+    }
 }
 
-/// The same but for the interrupts of each CPU, where no CPU is chosen by them.
+/// The same but for the interrupts of each CPU, where no CPU is chosen by them, and for what acts on a switch.
 pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifest {
     let processor = processor::Processor::read(root);
     let config = kernel::config(root);
@@ -84,6 +92,7 @@ pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifes
         interrupts: Vec::new(),
         cpu_quota: control_groups::cpu_quota(root),
         scheduler: Some(scheduler::scheduler(root, &config, slice_extension)),
+        switch_path: None,
         mitigations,
         cpus_online,
         cpus_allowed,
@@ -105,7 +114,7 @@ mod tests {
     use super::*;
 
     fn read(root: &Root) -> HostManifest {
-        manifest(root, Fact::unknown("not asked"))
+        manifest(root, Answers::none("not asked"))
     }
 
     #[test]

@@ -67,10 +67,23 @@ impl Root {
 
     /// The names in a directory, sorted; none where it cannot be read.
     pub fn names(&self, path: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.join(path)).into_iter().flatten().flatten();
+        self.list(path).unwrap_or_default()
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let entries = std::fs::read_dir(self.join(path))?.flatten();
         let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
-        names
+        Ok(names)
+    }
+
+    /// What a symbolic link says.
+    pub fn link(&self, path: &str) -> Option<String> {
+        std::fs::read_link(self.join(path)).ok().map(|target| target.to_string_lossy().into_owned())
     }
 
     /// Whether there is something at `path`.

@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn machine(isolated: &[u32], interrupts: Vec<InterruptLoad>) -> HostManifest {
-        let mut manifest = manifest(&Fixture::workstation().root(), switchcost_record::Fact::unknown("not asked"));
+        let mut manifest = manifest(&Fixture::workstation().root(), crate::Answers::none("not asked"));
         manifest.cpus_isolated = isolated.iter().copied().map(CpuId).collect();
         manifest.interrupts = interrupts;
         manifest

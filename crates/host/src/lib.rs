@@ -5,6 +5,7 @@
 //! raw system calls: each is wrapped here in a safe handle. No experiments, no statistics, no printing.
 
 mod abandoned;
+mod audit;
 pub mod clock;
 pub mod context;
 pub mod control;
@@ -30,7 +31,9 @@ pub mod own_proc;
 pub mod perf;
 pub mod removal;
 pub mod restorer;
+mod scheduling;
 pub mod secluded;
+pub mod setup;
 pub mod shared_file;
 mod signal_action;
 mod signal_set;

@@ -1,22 +1,51 @@
 //! The machine as its files show it, and as its kernel answers.
 
-use switchcost_facts::Root;
+use switchcost_facts::{Answers, Root};
 use switchcost_record::{Fact, HostManifest};
+
+use crate::audit::audit;
+use crate::scheduling;
 
 /// The machine as it is now. Takes 50 ms, in which it watches the interrupts.
 pub fn manifest(root: &Root) -> HostManifest {
-    switchcost_facts::manifest(root, slice_extension(root))
+    switchcost_facts::manifest(root, answers(root))
 }
 
-/// The same but for the interrupts of each CPU, where no CPU is chosen by them.
+/// The same but for the interrupts of each CPU, where no CPU is chosen by them, and for what acts on a switch.
 pub fn manifest_at_once(root: &Root) -> HostManifest {
     switchcost_facts::manifest_at_once(root, slice_extension(root))
 }
 
+/// What the running kernel says of this process.
+fn answers(root: &Root) -> Answers {
+    if !root.is_system() {
+        return Answers::none(NOT_RUNNING);
+    }
+    let others = Answers { slice_extension: slice_extension(root), audit: audit(), ..Answers::none("") };
+    match scheduling::attributes() {
+        Ok(found) => Answers {
+            nice: Fact::Known(found.nice),
+            slice_ns: known_or(found.slice_ns, "kernels from 6.12 on say it"),
+            utilization_clamp: known_or(found.utilization_clamp, "not in this kernel (CONFIG_UCLAMP_TASK)"),
+            ..others
+        },
+        Err(error) => {
+            let Answers { nice, slice_ns, utilization_clamp, .. } = Answers::none(&format!("sched_getattr: {error}"));
+            Answers { nice, slice_ns, utilization_clamp, ..others }
+        }
+    }
+}
+
+fn known_or<T>(value: Option<T>, why: &str) -> Fact<T> {
+    value.map_or_else(|| Fact::unknown(why), Fact::Known)
+}
+
+const NOT_RUNNING: &str = "not the running kernel";
+
 /// Whether threads may ask for a longer time slice in critical sections (rseq): the running kernel is asked.
 fn slice_extension(root: &Root) -> Fact<bool> {
     if !root.is_system() {
-        return Fact::unknown("not the running kernel");
+        return Fact::unknown(NOT_RUNNING);
     }
     let error = match ask_for_no_extension() {
         Ok(()) => return Fact::Known(true),

@@ -29,6 +29,7 @@ mod round;
 mod run;
 mod runtime;
 mod servant;
+pub mod sides;
 mod turns;
 mod user;
 

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use strum::Display;
 use switchcost_units::{Bytes, CpuId};
 
+use crate::SwitchPath;
+
 /// What the machine reports, or the reason why it does not.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[schemars(inline)]
@@ -194,14 +196,18 @@ pub struct HostManifest {
     /// Features of the scheduler, as far as they could be probed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
+    /// What acts on a switch beside the kernel itself; of measurements only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch_path: Option<SwitchPath>,
 }
 
 impl HostManifest {
-    /// The same without host name and kernel command line.
+    /// The same without host name, kernel command line and name of the control group.
     pub fn redacted(self) -> Self {
         HostManifest {
             hostname: LEFT_OUT.to_owned(),
             kernel_command_line: Fact::unknown("it was to be left out (--redact)"),
+            switch_path: self.switch_path.map(SwitchPath::redacted),
             ..self
         }
     }

@@ -20,6 +20,7 @@ mod printable;
 mod readers;
 mod runtime;
 mod sample;
+mod switch_path;
 
 pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
 pub use file::{BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
@@ -35,3 +36,4 @@ pub use printable::{is_printable, plain, printable};
 pub use readers::Readers;
 pub use runtime::{Class, HandoffFacts, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};
+pub use switch_path::SwitchPath;

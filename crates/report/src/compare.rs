@@ -3,6 +3,11 @@
 mod answer;
 mod csv;
 mod figures;
+mod functions;
+pub(crate) mod history;
+mod in_turns;
+mod junit;
+mod markdown;
 mod observed;
 mod screen;
 mod table;
@@ -19,6 +24,11 @@ use crate::grid::Grid;
 use crate::page::{Block, Page};
 use crate::quantity::confidence;
 use crate::{Format, Style};
+
+pub use history::render_history;
+pub use in_turns::render_in_turns;
+pub use junit::junit;
+pub use markdown::markdown;
 
 impl Form for &Comparison {
     /// Version 1: the first.
@@ -58,6 +68,7 @@ fn add(page: &mut Page, comparison: &Comparison) {
     if !comparison.pairs.is_empty() {
         page.heading(title(comparison), &sides(comparison));
         table::add(page, comparison);
+        functions::add(page, comparison, usize::MAX);
     }
     add_method(page, comparison);
     if let Some(share) = comparison.fail_above {

@@ -13,7 +13,7 @@ mod section;
 mod table;
 
 use maud::{DOCTYPE, Markup, html};
-use switchcost_analysis::compare::Comparison;
+use switchcost_analysis::compare::{Comparison, History};
 
 use crate::reproduce::{Listed, Reproduction};
 use head::head;
@@ -69,6 +69,11 @@ pub fn render(parts: &[Part<'_>]) -> Html {
 /// One page about a comparison.
 pub fn render_comparison(comparison: &Comparison) -> Html {
     framed(&[Content::of_comparison(comparison)], &COMPARISON)
+}
+
+/// One page about costs through many states.
+pub fn render_history(history: &History) -> Html {
+    framed(&[Content::of_history(history)], &COMPARISON)
 }
 
 /// One page about a paper that was redone.

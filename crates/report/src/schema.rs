@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
-use switchcost_analysis::compare::Comparison;
+use switchcost_analysis::compare::{Comparison, History, InTurns};
 use switchcost_observation::Observation;
 use switchcost_record::Fitness;
 
@@ -22,6 +22,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         of::<switchcost_profile::Profile>(switchcost_profile::PROFILE_SCHEMA),
         of::<switchcost_profile::Prices>(switchcost_profile::PRICES_SCHEMA),
         of_document::<&Comparison>(),
+        of_document::<&InTurns>(),
+        of_document::<&History>(),
         of::<Fitness>(switchcost_record::DOCTOR_SCHEMA),
         of_document::<&trace::Info<'_>>(),
         of_document::<&trace::Checked<'_>>(),

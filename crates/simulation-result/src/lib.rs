@@ -304,6 +304,20 @@ pub struct Detail {
     /// What the kernel takes, by 39 to 78 batches of switches (fewer, if there are fewer). Empty where the trace has no instructions of a
     /// kernel.
     pub kernel_batches: Vec<KernelBatch>,
+    /// The kernel's functions, most instructions first. Empty where the trace has no instructions of a kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_functions: Vec<FunctionUse>,
+}
+
+/// What a function of the kernel's executed, and what it missed in the shared hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionUse {
+    /// Its name; hostile data.
+    pub function: String,
+    /// Instructions.
+    pub instructions: u64,
+    /// Fills on demand for its instructions, and for their loads and stores, by level, then by TLB.
+    pub misses: Vec<u64>,
 }
 
 /// Instructions before the first point of a fill curve.

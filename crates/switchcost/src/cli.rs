@@ -1,5 +1,6 @@
 //! The command line: one definition, from which help, completions and manual page are made.
 
+pub(crate) mod ab;
 pub(crate) mod compare;
 pub(crate) mod inject;
 pub(crate) mod man;
@@ -33,7 +34,7 @@ Exit codes:
   3    done, with reservations: a result could not be measured; for doctor: usable with caveats
   4    doctor: unfit
   5    a record or trace cannot be read, or is damaged
-  6    compare: a cost is shown to have grown by more than --fail-above allows
+  6    compare, ab: a cost is shown to have grown by more than --fail-above allows
   N    observe, trace, simulate live: that of the command, where it failed (128 and the signal that killed it)
   130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what was measured is in the record";
 
@@ -81,7 +82,9 @@ pub(crate) enum Verb {
     /// Print the report of measure, observe, inject or simulate again, from its record
     Report(ReportArguments),
     /// Compare records: faster, slower, or no difference shown
-    Compare(compare::CompareArguments),
+    Compare(Box<compare::CompareArguments>),
+    /// Measure two set-ups in turns, undo them, and compare: does a setting, a wrapper or a tracer make a switch dearer?
+    Ab(Box<ab::AbArguments>),
     /// Check whether this machine is fit to measure, and how to make it so
     Doctor(DoctorArguments),
     /// Trace every address that programs touch, with every switch between them
@@ -172,7 +175,7 @@ pub(crate) enum PlacementFlag {
 }
 
 /// What a ready-made list already settles.
-const SELECTORS: [&str; 15] = [
+pub(crate) const SELECTORS: [&str; 15] = [
     "mechanism",
     "runtime",
     "runtime_command",

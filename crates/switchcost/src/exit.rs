@@ -34,7 +34,7 @@ pub(crate) enum Exit {
     Unfit,
     /// 5: a record cannot be read.
     Record,
-    /// 6: `compare`: a cost has grown by more than was allowed.
+    /// 6: `compare`, `ab`: a cost has grown by more than was allowed.
     Grown,
     /// 128 + the signal that ended it.
     Signal(u8),
@@ -286,6 +286,25 @@ pub(crate) enum Failure {
     OwnFile(io::Error),
     #[error("failed to capture: found '{0}' after --with, need a command as typed in a shell, with quotes closed")]
     With(String),
+    #[error(
+        "failed to compare: found {found} folders of records or records in {folder}, need two or more states, each with a folder or a record of \
+             its own; measure another into {folder}/NAME"
+    )]
+    FewStates { folder: PathBuf, found: usize },
+    #[error(
+        "failed to compare: found {kind} in {path}, need records of measure for --history; take it out of the folder"
+    )]
+    NotOfHistory { path: PathBuf, kind: Kind },
+    #[error("failed to plan the runs: found behind -- what is no flag of measure, need its flags:\n{0}")]
+    FlagsOfMeasure(String),
+    #[error(
+        "failed to plan the runs: found --{0} behind --, need flags that say what to measure and how: ab keeps and prints what runs find"
+    )]
+    NotForRuns(&'static str),
+    #[error(
+        "failed to measure {side}: found {found}, need a set-up and a run that end well; what it printed is in {log}: {quoted}"
+    )]
+    SideFailed { side: &'static str, found: String, quoted: String, log: PathBuf },
     #[error("failed to export: {0}")]
     UnfitPiece(#[from] switchcost_trace::UnfitPiece),
     #[error("failed to export: found --pieces with --to lackey, need it with --to din only: lackey's lines have sizes")]
@@ -333,6 +352,9 @@ impl Failure {
                 | Failure::NotAllowed(..)
                 | Failure::NoCpu
                 | Failure::NoVerb(_)
+                | Failure::FlagsOfMeasure(_)
+                | Failure::FewStates { .. }
+                | Failure::NotForRuns(_)
                 | Failure::OverRecord(_)
                 | Failure::Taken(_)
                 | Failure::Write(WriteRecordError::Exists(_))

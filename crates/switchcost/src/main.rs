@@ -70,6 +70,9 @@ fn start() -> ExitCode {
         switchcost_host::restorer::restore(&words);
         return ExitCode::SUCCESS;
     }
+    if is_first(switchcost_host::setup::KEEPER_ARGUMENT) {
+        return keep_setup();
+    }
     if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(switchcost_host::watcher::WATCHER_ARGUMENT)) {
         switchcost_host::removal::watch(path.as_ref());
         return ExitCode::SUCCESS;
@@ -105,6 +108,19 @@ fn play(words: &[String]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A signal that is not for it must not keep it from undoing; what it starts takes none of this over.
+fn keep_setup() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(2).collect();
+    let kept = signals::outlive().and_then(|()| switchcost_host::setup::keep(&words));
+    kept.map_or_else(
+        |error| {
+            say!("failed to keep a set-up: {error}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }
 
 fn take_turns(json: &str) -> ExitCode {
@@ -143,6 +159,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Verb::Inject(arguments) => verbs::inject::run(&arguments),
         Verb::Report(arguments) => verbs::report::run(&arguments),
         Verb::Compare(arguments) => verbs::compare::run(&arguments),
+        Verb::Ab(arguments) => verbs::ab::run(&arguments),
         Verb::Doctor(arguments) => verbs::doctor::run(&arguments),
         Verb::Trace(arguments) => verbs::trace::run(&arguments),
         Verb::Simulate(arguments) => verbs::simulate::run(&arguments),

@@ -41,13 +41,17 @@ impl Place {
     }
 
     fn usual(ending: &str) -> Result<Place, Failure> {
-        let folder = usual_folder("runs")?;
-        let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
-        let now = OffsetDateTime::now_utc();
-        let stamp = now.format(&format).unwrap_or_else(|_| now.unix_timestamp().to_string());
-        let path = folder.join(format!("{stamp}-{}-{ending}", std::process::id()));
-        Ok(Place { path, readers: Readers::Owner })
+        Ok(Place { path: new_name(ending)?, readers: Readers::Owner })
     }
+}
+
+/// A new name in the usual folder, which is made if need be.
+pub(crate) fn new_name(ending: &str) -> Result<PathBuf, Failure> {
+    let folder = usual_folder("runs")?;
+    let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
+    let now = OffsetDateTime::now_utc();
+    let stamp = now.format(&format).unwrap_or_else(|_| now.unix_timestamp().to_string());
+    Ok(folder.join(format!("{stamp}-{}-{ending}", std::process::id())))
 }
 
 /// Where records are looked for: `~/.local/state/switchcost/runs`, whether or not it is there.

@@ -18,6 +18,12 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(Failure::Signals)
 }
 
+/// From here on signals that end a run are for others: they do nothing, and not what they do to programs that are started.
+pub(crate) fn outlive() -> std::io::Result<()> {
+    let mut signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+    signals.try_for_each(|signal| flag::register(signal, Arc::default()).map(drop))
+}
+
 /// Raised by the first signal; the second ends the program at once, unless it is SIGHUP: when a terminal closes, both the shell and the
 /// kernel send it to the jobs; or SIGXCPU, which comes each second from the limit on CPU time on.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub(crate) mod ab;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;

@@ -394,6 +394,9 @@ _COMPARE: dict[str, Form] = {
     "fail_above": "value",
     "confidence": "value",
     "run_spread": "value",
+    "across": "commas",
+    "junit": "value",
+    "markdown": "value",
 }
 
 
@@ -404,6 +407,9 @@ def compare(
     fail_above: Percentage | None = None,
     confidence: Percentage | None = None,
     run_spread: Percentage | None = None,
+    across: str | Sequence[str] = (),
+    junit: Path | None = None,
+    markdown: Path | None = None,
     progress: bool = True,
 ) -> Comparison:
     """Compare records: faster, slower, or no difference shown.
@@ -415,6 +421,10 @@ def compare(
         confidence: Confidence of all verdicts together [default: 90%].
         run_spread: How much runs differ beyond their own intervals (standard deviation) [default: from repeated records of
             a side; else from earlier records of this machine; else 2%].
+        across: Compare measured cases, too, that differ in these conditions and in nothing else: mechanism, between, tasks,
+            size, stride, access, policy, placement.
+        junit: Write the verdicts to FILE as JUnit's XML, too: a test for each cost.
+        markdown: Write them to FILE as Markdown, too, for a comment on a pull request.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.compare(base, new, words(_COMPARE, locals()), progress)

@@ -3,18 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-use switchcost_record::{Cache, Fact, Header, HostManifest, MeasureRecord};
+use switchcost_record::{Cache, Fact, Header, HostManifest, MeasureRecord, SwitchPath};
 
 use super::{Analysed, Difference};
 
 /// The facts that differ, in the order of [`facts`]; mitigations by name.
 pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Difference> {
+    // Records of earlier versions say nothing of it: no difference is to be seen.
+    let has_path = base.iter().chain(new).all(|(record, _)| record.header.host.switch_path.is_some());
     let of = |records: &[Analysed<'_>]| {
         let of_record =
-            |(record, _): &Analysed<'_>| facts(&record.header).into_iter().chain(runtimes(record)).collect();
+            |(record, _): &Analysed<'_>| facts(&record.header, has_path).into_iter().chain(runtimes(record)).collect();
         records.iter().map(of_record).collect::<Vec<Facts>>()
     };
     different(&of(base), &of(new))
+}
+
+/// What of a machine and of what acts on its switches is no longer as it was. What others observe comes and goes.
+pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Difference> {
+    let of = |host: &HostManifest| -> Facts {
+        of_host(host).into_iter().chain(host.switch_path.iter().flat_map(of_switch_path)).collect()
+    };
+    let mut changed = different(&[of(before)], &[of(after)]);
+    changed.retain(|difference| difference.what != OBSERVERS);
+    changed
 }
 
 /// What the records of the two sides do not say alike, in the order of its first occurrence.
@@ -45,8 +57,9 @@ fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
 }
 
 /// What a record says of where and how it was taken.
-fn facts(header: &Header) -> Facts {
+fn facts(header: &Header, with_path: bool) -> Facts {
     let mut facts = of_host(&header.host);
+    facts.extend(header.host.switch_path.as_ref().filter(|_| with_path).map(of_switch_path).unwrap_or_default());
     facts.push(("switchcost".to_owned(), header.program_version.clone()));
     facts.push(("length of a batch".to_owned(), format!("{} ns", header.plan.batch_ns.0)));
     facts.push(("rounds".to_owned(), header.plan.rounds.to_string()));
@@ -72,9 +85,9 @@ fn runtimes(record: &MeasureRecord) -> impl Iterator<Item = (String, String)> {
 /// The machine. Left out is what never stays the same: memory available, interrupts.
 pub(super) fn of_host(host: &HostManifest) -> Facts {
     let mut facts = vec![
-        ("machine".to_owned(), if host.is_redacted() { "unknown".to_owned() } else { host.hostname.clone() }),
+        ("machine".to_owned(), if host.is_redacted() { unknown() } else { host.hostname.clone() }),
         ("processor".to_owned(), known(&host.cpu_model)),
-        ("microcode".to_owned(), host.microcode.clone().unwrap_or_else(|| "unknown".to_owned())),
+        ("microcode".to_owned(), host.microcode.clone().unwrap_or_else(unknown)),
         ("architecture".to_owned(), host.architecture.clone()),
         ("hypervisor".to_owned(), known(&host.hypervisor)),
         ("kernel".to_owned(), host.kernel.clone()),
@@ -99,13 +112,46 @@ pub(super) fn of_host(host: &HostManifest) -> Facts {
     facts
 }
 
+const OBSERVERS: &str = "perf and BPF";
+
+/// What acts on a switch beside the kernel.
+fn of_switch_path(path: &SwitchPath) -> Facts {
+    let clamp = |[least, most]: [u32; 2]| format!("{least} to {most} of 1024");
+    let facts = [
+        ("seccomp filters", known(&path.seccomp_filters)),
+        ("traced by a debugger", known(&path.is_traced)),
+        ("ftrace", known_list(&path.ftrace)),
+        (OBSERVERS, known_list(&path.observers)),
+        ("scheduler of BPF programs", known(&path.sched_ext)),
+        ("nice value", known(&path.nice)),
+        ("time slice (ns)", known(&path.slice_ns)),
+        ("utilization clamp", path.utilization_clamp.known().copied().map_or_else(unknown, clamp)),
+        ("depth of the control group", known(&path.control_group_depth)),
+        ("control group", known(&path.control_group)),
+        ("autogroup", known(&path.autogroup)),
+        ("speculation", known(&path.speculation)),
+        ("audit", known(&path.audit)),
+        ("security modules", known_list(&path.security_modules)),
+    ];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into_iter();
+    facts.chain(path.settings.iter().map(|(name, value)| (name.clone(), value.clone()))).collect()
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+fn known_list(fact: &Fact<Vec<String>>) -> String {
+    fact.known().map_or_else(unknown, list)
+}
+
 fn mitigations(host: &HostManifest) -> impl Iterator<Item = (String, String)> {
     let known: &BTreeMap<String, String> = &host.mitigations;
     known.iter().map(|(vulnerability, state)| (format!("mitigation of {vulnerability}"), state.clone()))
 }
 
 fn known<T: Display>(fact: &Fact<T>) -> String {
-    fact.known().map_or_else(|| "unknown".to_owned(), T::to_string)
+    fact.known().map_or_else(unknown, T::to_string)
 }
 
 fn list(items: impl IntoIterator<Item: Display>) -> String {

@@ -17,6 +17,10 @@ pub(super) struct Matched<'a> {
     new: Vec<Found<'a>>,
     /// Of earlier records of the machine, which show how much its runs differ.
     earlier: Vec<Found<'a>>,
+    /// The new records' case, where that is another.
+    new_case: Option<&'a Case>,
+    /// Cases of the other side that it could be compared with, if that is several.
+    alike: usize,
 }
 
 /// What one record found of a case.
@@ -72,14 +76,15 @@ fn place<'a, 'b>(
         is_same(matched.case, &finding.case) && (!names_its_cpus || matched.case.placement == finding.case.placement)
     };
     let at = all.iter().position(fits).unwrap_or_else(|| {
-        all.push(Matched { case: &finding.case, base: Vec::new(), new: Vec::new(), earlier: Vec::new() });
+        let (base, new, earlier) = (Vec::new(), Vec::new(), Vec::new());
+        all.push(Matched { case: &finding.case, base, new, earlier, new_case: None, alike: 0 });
         all.len() - 1
     });
     &mut all[at]
 }
 
 /// The same conditions, wherever they were met: one machine's quiet CPU has another number than the other's.
-fn is_same(a: &Case, b: &Case) -> bool {
+pub(super) fn is_same(a: &Case, b: &Case) -> bool {
     a.mechanism == b.mechanism
         && a.runtime == b.runtime
         && a.between == b.between
@@ -131,6 +136,34 @@ enum Side {
     None(String),
 }
 
+impl<'a> Matched<'a> {
+    pub(super) fn case(&self) -> &'a Case {
+        self.case
+    }
+
+    pub(super) fn is_of_base_alone(&self) -> bool {
+        !self.base.is_empty() && self.new.is_empty()
+    }
+
+    pub(super) fn is_of_new_alone(&self) -> bool {
+        self.base.is_empty() && !self.new.is_empty()
+    }
+
+    /// Leaves nothing of it.
+    pub(super) fn take_new(&mut self) -> Matched<'a> {
+        let new = std::mem::take(&mut self.new);
+        Matched { case: self.case, base: Vec::new(), new, earlier: Vec::new(), new_case: None, alike: 0 }
+    }
+
+    pub(super) fn join(&mut self, other: Matched<'a>) {
+        (self.new, self.new_case) = (other.new, Some(other.case));
+    }
+
+    pub(super) fn note_alike(&mut self, cases: usize) {
+        self.alike = cases;
+    }
+}
+
 impl Matched<'_> {
     /// Both sides' numbers, as far as they are above 0.
     pub(super) fn sides(&self) -> [Vec<Run>; 2] {
@@ -167,7 +200,9 @@ impl Matched<'_> {
     fn side(&self, side: &[Found<'_>], name: &str) -> Side {
         let chosen = self.chosen(side);
         let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run()).collect();
-        Side::None(if side.is_empty() {
+        Side::None(if side.is_empty() && self.alike > 1 {
+            format!("{} cases of the {name} record are like it but for what may differ, need one", self.alike)
+        } else if side.is_empty() {
             format!("the {name} record has no such case")
         } else if side.iter().all(|found| found.finding.deciding().is_none()) {
             format!("not measured in the {name} record{}", reason(side))
@@ -187,8 +222,9 @@ impl Matched<'_> {
         let costs = [&base, &new].map(|side| spread::alone(side, &earlier, spread));
         let [base_cost, new_cost] = costs.map(|cost| cost.map(|cost| cost.cost(confidence)));
         let outcome = Outcome::NotComparable { why: String::new() };
-        let (subject, quantity) = (Subject::Case(self.case.clone()), quantity(self.case));
+        let (subject, quantity) = (Subject::Case(self.case.clone()), quantity(self.new_case.unwrap_or(self.case)));
         let mut pair = Pair::unjudged(subject, quantity, [base_cost, new_cost], outcome);
+        pair.new_case = self.new_case.cloned();
         let suspects = Suspects::among(&self.base, &self.new, Found::is_suspect);
         let why = match (self.side(&self.base, "base"), self.side(&self.new, "new")) {
             (Side::Runs(base), Side::Runs(new)) => {

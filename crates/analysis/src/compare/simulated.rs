@@ -39,13 +39,17 @@ pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], reques
     let matched = designs::matched(base, new);
     let mut environment: Vec<_> = matched.iter().flat_map(Matched::first_touches).collect();
     environment.extend(designs::facts(base, new));
-    let candidates = matched.iter().flat_map(|pair| candidates(pair, request)).collect();
+    let candidates: Vec<Candidate> = matched.iter().flat_map(|pair| candidates(pair, request)).collect();
+    // Their verdicts hold together by themselves: many functions must not widen the intervals of the costs.
+    let (functions, others) = candidates.into_iter().partition(|candidate| candidate.pair.is_of_a_function());
+    let (mut pairs, compared) = judge(others, request);
+    pairs.extend(judge(functions, request).0);
     let basis = matched.iter().find_map(Matched::relation).map_or(Basis::OtherTraces, Relation::basis);
     Comparison {
         environment,
         designs: matched.iter().flat_map(Matched::differences).collect(),
         curves: matched.iter().filter_map(Matched::curve).collect(),
-        ..Comparison::of(basis, judge(candidates, request), None, request)
+        ..Comparison::of(basis, (pairs, compared), None, request)
     }
 }
 

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use switchcost_record::Case;
@@ -68,19 +70,34 @@ pub enum Part {
     Level(String),
     /// What the kernel does.
     Kernel,
+    /// What a function of the kernel's executes; hostile data.
+    Function(String),
+    /// What a function of the kernel's misses in a level.
+    FunctionLevel {
+        /// The function; hostile data.
+        function: String,
+        /// The level.
+        level: String,
+    },
 }
 
 /// What a part is, in every format for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct KindAndName<'a> {
-    /// Simulated: `all` switches, those of a `class` or a `cause`, of a `program`; a `level` of the caches and TLBs, or the `kernel`.
+    /// Simulated: `all` switches, those of a `class` or a `cause`, of a `program`; a `level` of the caches and TLBs; the `kernel`, or a
+    /// `function` of it, and what one misses in a level (`function-level`: `function, level`).
     /// Observed: `all` tasks, those of a `name`, or a `neighbour` that preempted them.
     pub kind: &'static str,
     /// Of the class, cause, program, level, tasks or neighbour; `None` for the kernel's threads.
-    pub name: Option<&'a str>,
+    pub name: Option<Cow<'a, str>>,
 }
 
 impl Part {
+    /// Whether it is a function of the kernel's.
+    pub fn is_of_a_function(&self) -> bool {
+        matches!(self, Part::Function(_) | Part::FunctionLevel { .. })
+    }
+
     /// The part by its kind.
     pub fn kind_and_name(&self) -> KindAndName<'_> {
         let (kind, name) = match self {
@@ -90,8 +107,12 @@ impl Part {
             Part::Program(name) => ("program", Some(name.as_str())),
             Part::Level(name) => ("level", Some(name.as_str())),
             Part::Kernel => ("kernel", None),
+            Part::Function(name) => ("function", Some(name.as_str())),
+            Part::FunctionLevel { function, level } => {
+                return KindAndName { kind: "function-level", name: Some(format!("{function}, {level}").into()) };
+            }
         };
-        KindAndName { kind, name }
+        KindAndName { kind, name: name.map(Cow::Borrowed) }
     }
 }
 
@@ -103,7 +124,7 @@ impl Who {
             Who::Name(name) => ("name", Some(name.as_str())),
             Who::Neighbour(name) => ("neighbour", Some(name.as_str()).filter(|name| !name.is_empty())),
         };
-        KindAndName { kind, name }
+        KindAndName { kind, name: name.map(Cow::Borrowed) }
     }
 }
 

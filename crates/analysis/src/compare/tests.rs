@@ -1,6 +1,10 @@
+use std::collections::BTreeMap;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_record::{Between, Class, Fact, Mechanism, Policy, Relation, RuntimeCase, RuntimeFacts, RuntimeRun};
+use switchcost_record::{
+    Between, Class, Fact, Mechanism, Policy, Relation, RuntimeCase, RuntimeFacts, RuntimeRun, SwitchPath,
+};
 use switchcost_units::{Bytes, CpuId};
 
 use super::*;
@@ -8,7 +12,13 @@ use crate::analyse;
 use crate::testing::{FakeCase, fake_record_with_seed, normal};
 
 /// Records whose costs differ from run to run by a share, times `factor`.
-fn runs(count: u64, seed: u64, spread: f64, factor: f64, cases: &[FakeCase]) -> Vec<(MeasureRecord, Findings)> {
+pub(super) fn runs(
+    count: u64,
+    seed: u64,
+    spread: f64,
+    factor: f64,
+    cases: &[FakeCase],
+) -> Vec<(MeasureRecord, Findings)> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let run = |number| {
         let cases = cases.iter().cloned().map(|mut case| {
@@ -87,6 +97,27 @@ fn a_real_difference_is_found_and_has_its_direction() {
         let Outcome::Compared { ratio: inverse, .. } = other_way.pairs[0].outcome else { panic!("not compared") };
         assert!((inverse.ratio * ratio.ratio - 1.0).abs() < 1e-9, "the way round matters");
     }
+}
+
+/// Where costs truly differ by what would be shown with 80 % power, that is shown in about 80 of 100 comparisons.
+#[test]
+fn a_detectable_change_is_shown_as_often_as_said() {
+    let compared = |trial: u64, change: f64| {
+        let base = runs(6, 2 * trial + 1, ASSUMED_RUN_SPREAD, 1.0, &[FakeCase::pipe()]);
+        let new = runs(6, 2 * trial + 2, ASSUMED_RUN_SPREAD, 1.0 + change, &[FakeCase::pipe()]);
+        judged(&base, &new, Request::default())
+    };
+    let detectable = |trial| compared(trial, 0.0).detectable(0.8).expect("an interval");
+    let change = (0..50).map(detectable).sum::<f64>() / 50.0;
+    let is_shown = |trial: &u64| verdicts(&compared(1_000 + trial, change)) == [Some(Change::Slower)];
+    let shown = (0..TRIALS).filter(is_shown).count() as f64 / TRIALS as f64;
+    assert!((0.70..=0.90).contains(&shown), "{shown} with a change of {change}");
+}
+
+#[test]
+fn what_is_open_has_no_power() {
+    let (base, new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(1, 2, 0.0, 1.0, &[FakeCase::fiber()]));
+    assert_eq!(judged(&base, &new, Request::default()).detectable(0.8), None);
 }
 
 #[test]
@@ -210,6 +241,36 @@ fn another_cpu_is_the_same_case_and_another_policy_is_not() {
 }
 
 #[test]
+fn cases_are_compared_across_what_was_named_and_no_more() {
+    let pipe = |change: fn(&mut Case)| FakeCase::pipe().change(change);
+    let across = |base: &[FakeCase], new: &[FakeCase], across: &[Condition]| {
+        let (base, new) = (runs(3, 1, 0.001, 1.0, base), runs(3, 2, 0.001, 1.5, new));
+        judged(&base, &new, Request { across, ..Request::default() })
+    };
+    let other = [pipe(|case| case.policy = Policy::Other)];
+    let policy = across(&[FakeCase::pipe()], &other, &[Condition::Policy]);
+    assert_eq!(verdicts(&policy), [Some(Change::Slower)]);
+    let (base, new) = (policy.pairs[0].case().expect("a case"), policy.pairs[0].new_case.as_ref().expect("another"));
+    assert_eq!(differing(base, new), [("fifo".to_owned(), "other".to_owned())]);
+    assert_eq!(across(&[FakeCase::pipe()], &other, &[Condition::Size, Condition::Tasks]).compared, 0);
+    let (none, some) = ([FakeCase::pipe()], [FakeCase::pipe().with_set(Bytes::kib(64))]);
+    let size = across(&none, &some, &[Condition::Size]);
+    assert_eq!((size.compared, size.pairs[0].quantity), (1, Quantity::Total), "its reload is in it");
+    let same = across(&[FakeCase::pipe()], &[FakeCase::pipe(), other[0].clone()], &[Condition::Policy]);
+    assert_eq!((same.compared, same.pairs.len()), (1, 2), "what is the same needs no other");
+}
+
+#[test]
+fn of_several_alike_none_is_chosen() {
+    let tasks = |tasks| FakeCase::pipe().change(move |case| case.tasks = tasks);
+    let (base, new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(1, 2, 0.0, 1.0, &[tasks(3), tasks(4)]));
+    let found = judged(&base, &new, Request { across: &[Condition::Tasks], ..Request::default() });
+    let Outcome::NotComparable { why } = &found.pairs[0].outcome else { panic!("{:?}", found.pairs[0]) };
+    assert_eq!(why, "2 cases of the new record are like it but for what may differ, need one");
+    assert_eq!(found.compared, 0);
+}
+
+#[test]
 fn what_else_differs_is_named() {
     let (base, mut new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]));
     let none = judged(&base, &new, Request::default());
@@ -224,6 +285,55 @@ fn what_else_differs_is_named() {
     assert_eq!(whats, ["microcode", "frequency governor", "mitigation of spectre_v2"]);
     assert_eq!(found[1].base, ["unknown"]);
     assert_eq!(found[1].new, ["powersave", "unknown"], "both values of a side that does not agree");
+}
+
+/// A switch path on which nothing acts.
+fn bare_path() -> SwitchPath {
+    let (none, unknown) = (|| Fact::Known(Vec::new()), || Fact::<String>::unknown("not asked"));
+    SwitchPath {
+        nice: Fact::Known(0),
+        slice_ns: Fact::unknown("not asked"),
+        utilization_clamp: Fact::unknown("not asked"),
+        control_group: Fact::Known("/".to_owned()),
+        control_group_depth: Fact::Known(0),
+        autogroup: unknown(),
+        seccomp_filters: Fact::Known(0),
+        speculation: unknown(),
+        is_traced: Fact::Known(false),
+        sched_ext: unknown(),
+        ftrace: none(),
+        observers: none(),
+        audit: unknown(),
+        security_modules: none(),
+        settings: BTreeMap::new(),
+    }
+}
+
+#[test]
+fn what_acts_on_a_switch_is_named_as_what_differs() {
+    let (mut base, mut new) = (runs(2, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]));
+    for (record, _) in base.iter_mut().chain(&mut new) {
+        record.header.host.switch_path = Some(bare_path());
+    }
+    assert_eq!(judged(&base, &new, Request::default()).environment, []);
+    for (record, _) in &mut new {
+        let path = record.header.host.switch_path.as_mut().expect("one");
+        path.seccomp_filters = Fact::Known(5);
+        path.observers = Fact::Known(vec!["perf: 4 perf events".to_owned()]);
+        path.control_group_depth = Fact::Known(3);
+        path.settings.insert("kernel/sched_schedstats".to_owned(), "1".to_owned());
+    }
+    let found = judged(&base, &new, Request::default()).environment;
+    let said: Vec<(&str, &str)> = found.iter().map(|one| (one.what.as_str(), one.new[0].as_str())).collect();
+    let expected = [
+        ("seccomp filters", "5"),
+        ("perf and BPF", "perf: 4 perf events"),
+        ("depth of the control group", "3"),
+        ("kernel/sched_schedstats", "1"),
+    ];
+    assert_eq!(said, expected);
+    new[0].0.header.host.switch_path = None;
+    assert_eq!(judged(&base, &new, Request::default()).environment, [], "a record that says nothing of it");
 }
 
 #[test]

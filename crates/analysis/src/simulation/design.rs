@@ -82,7 +82,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         code: places(head, &detail.code, excess),
         data: places(head, &detail.data, excess),
         calls: calls(&result.hierarchies.shared, &detail.calls),
-        kernel: kernel(&result.hierarchies.shared, &detail.kernel_batches, context.options.confidence),
+        kernel: kernel(&result.hierarchies.shared, detail, switches, context.options.confidence),
         physical_pages: result.physical_pages,
         flags: flags(context, result, sums, &cost, cut.is_reached),
         average_cost_cycles: cost,

@@ -98,6 +98,29 @@ pub struct KernelFinding {
     pub cycles_per_call: Cost,
     /// By level, then by TLB.
     pub fills_per_switch: Vec<KernelFills>,
+    /// Those that execute most, most first; empty for records of earlier versions.
+    pub functions: Vec<FunctionFinding>,
+}
+
+/// What a function of the kernel's takes on the shared hierarchy, over switches: that of system calls, faults and interrupts, too.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "KernelFunction")]
+pub struct FunctionFinding {
+    /// Its name; hostile data. Code without a name has that of its page's address.
+    pub function: String,
+    /// Instructions.
+    pub instructions_per_switch: f64,
+    /// Lines, or translations, brought in on demand for its code and for what that loads and stores, by level, then by TLB.
+    pub misses_per_switch: Vec<FunctionMisses>,
+}
+
+/// What it misses in one level.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct FunctionMisses {
+    /// The level.
+    pub level: String,
+    /// Misses over switches.
+    pub misses: f64,
 }
 
 /// What the kernel brings into a level.

@@ -1,17 +1,27 @@
 //! What the kernel takes: of a switch, and of a system call.
 
-use switchcost_simulation_result::{HierarchyCounts, KernelBatch};
+use switchcost_simulation_result::{Detail, FunctionUse, HierarchyCounts, KernelBatch};
 
 use super::cost::with_interval;
-use super::findings::{Cost, KernelFills, KernelFinding};
+use super::findings::{Cost, FunctionFinding, FunctionMisses, KernelFills, KernelFinding};
 
-/// None where the trace has no kernel.
-pub(crate) fn kernel(shared: &HierarchyCounts, batches: &[KernelBatch], confidence: f64) -> Option<KernelFinding> {
+/// Functions that execute less of the kernel's instructions are not listed.
+const LEAST_SHARE: f64 = 0.001;
+
+/// None where the trace has no kernel. `switches` are those of the whole trace.
+pub(crate) fn kernel(
+    shared: &HierarchyCounts,
+    detail: &Detail,
+    switches: f64,
+    confidence: f64,
+) -> Option<KernelFinding> {
+    let batches = detail.kernel_batches.as_slice();
     if batches.is_empty() {
         return None;
     }
     let over =
         |part: &dyn Fn(&KernelBatch) -> u64, events: fn(&KernelBatch) -> u64| ratio(batches, part, events, confidence);
+    let functions = functions(shared, &detail.kernel_functions, switches);
     let switches: fn(&KernelBatch) -> u64 = |batch| batch.switches;
     let names = shared.levels.iter().chain(&shared.tlbs).map(|level| &level.name);
     let fills = names.enumerate().map(|(place, name)| KernelFills {
@@ -25,7 +35,23 @@ pub(crate) fn kernel(shared: &HierarchyCounts, batches: &[KernelBatch], confiden
         instructions_per_call: over(&|batch| batch.call_instructions, |batch| batch.calls),
         cycles_per_call: over(&|batch| batch.call_cycles, |batch| batch.calls),
         fills_per_switch: fills.collect(),
+        functions,
     })
+}
+
+fn functions(shared: &HierarchyCounts, uses: &[FunctionUse], switches: f64) -> Vec<FunctionFinding> {
+    let all: u64 = uses.iter().map(|function| function.instructions).sum();
+    let is_large = |function: &&FunctionUse| function.instructions as f64 >= LEAST_SHARE * all as f64;
+    let names = || shared.levels.iter().chain(&shared.tlbs).map(|level| level.name.clone());
+    let finding = |function: &FunctionUse| FunctionFinding {
+        function: function.function.clone(),
+        instructions_per_switch: function.instructions as f64 / switches,
+        misses_per_switch: names()
+            .zip(&function.misses)
+            .map(|(level, misses)| FunctionMisses { level, misses: *misses as f64 / switches })
+            .collect(),
+    };
+    if switches > 0.0 { uses.iter().filter(is_large).map(finding).collect() } else { Vec::new() }
 }
 
 /// One sum over another, and the same without each batch.

@@ -4,9 +4,10 @@
 use switchcost_design::Design;
 use switchcost_simulation_result::{Detail, EvictorPlace, PlaceCost};
 
+use super::kernel_code::{KernelBlocks, KernelCode};
 use super::places::{Names, Places, Sum};
 use crate::address::{KERNEL, owner};
-use crate::machine::{Departure, Levels, Listener, Lookup, Requester, RunContext, Took};
+use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester, RunContext, Took};
 use crate::mappings::Mappings;
 
 /// Where code runs.
@@ -30,6 +31,7 @@ pub(crate) struct ByPlace {
     data: Places<Context>,
     /// By cache.
     evictors: Vec<Places<Evictor>>,
+    kernel: KernelCode,
 }
 
 impl Listener for ByPlace {
@@ -37,7 +39,17 @@ impl Listener for ByPlace {
 
     fn of(levels: Levels) -> ByPlace {
         let evictors = std::iter::repeat_with(Places::of_data).take(levels.caches).collect();
-        ByPlace { code: Places::of_code(), data: Places::of_data(), evictors }
+        ByPlace { code: Places::of_code(), data: Places::of_data(), evictors, kernel: KernelCode::of(levels.all) }
+    }
+
+    #[inline]
+    fn filled(&mut self, _: &Lookup<'_>, level: usize, _: Origin, _: u32) {
+        self.kernel.filled(level);
+    }
+
+    #[inline]
+    fn block_ended(&mut self, address: u64) {
+        self.kernel.block_ended(address);
     }
 
     #[inline]
@@ -72,21 +84,22 @@ impl Listener for ByPlace {
     }
 
     fn parts_begin(&mut self) {
-        *self = ByPlace::of(Levels { caches: self.evictors.len(), all: 0 });
+        *self = ByPlace::of(Levels { caches: self.evictors.len(), all: self.kernel.levels() });
     }
 }
 
 impl ByPlace {
     /// What one design makes of it: so many blocks of code, data and, of each cache, evictors, the largest first. Data and evictors of one name
-    /// are added up.
+    /// are added up, as are the kernel's blocks, of which the instructions are given.
     pub(crate) fn fill(
         &self,
         design: &Design,
         detail: &mut Detail,
         most: usize,
-        programs: &[String],
+        (programs, kernel): (&[String], &KernelBlocks),
         names: &mut Names<'_>,
     ) {
+        detail.kernel_functions = self.kernel.functions(kernel, names);
         detail.code = costs(&self.code, most, programs, &mut |_, _| None);
         detail.data = costs(&self.data, most, programs, names);
         for (level, places) in design.levels.iter().zip(&self.evictors) {

@@ -250,6 +250,8 @@ listener! {
     fn reference_missed(level: usize, missed: ViewSet);
     /// A block of code took so many cycles longer (or less) in the shared hierarchy, but for first touches.
     fn ran(address: u64, longer: i64, context: &RunContext<'_>);
+    /// All of a block of code was looked up.
+    fn block_ended(address: u64);
     /// A level that answers later was asked by this view.
     fn deferred(view: usize, request: DeferredRequest);
     /// Before the mappings of the running process change.

@@ -143,6 +143,7 @@ impl<L: Listener> Lookups for Run<'_, L> {
 
     #[inline]
     fn attribute(&mut self, block: &Block) {
+        self.hierarchies.listener.block_ended(block.address);
         let difference = self.hierarchies.clocks.steady_difference();
         if difference != self.difference {
             let longer = difference.wrapping_sub(self.difference) as i64;

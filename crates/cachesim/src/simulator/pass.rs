@@ -7,7 +7,7 @@ use super::parts::{ALL, Counted, Fed, Part};
 use super::pieces::{TakePieces, take_pieces};
 use super::runner::Runner;
 use super::{Options, Outcome};
-use crate::attribution::{ByPlace, Context};
+use crate::attribution::{ByPlace, Context, KernelBlocks};
 use crate::causes::Why;
 use crate::machine::{Listener, PageChange, RunContext};
 use crate::processes::{Change, Processes};
@@ -26,6 +26,8 @@ pub(super) struct PassResult {
     pub(super) designs: Vec<(u16, DesignResult, Option<ByPlace>)>,
     /// Their names, by the numbers that places are attributed with.
     pub(super) programs: Vec<String>,
+    /// The kernel's instructions.
+    pub(super) kernel_blocks: KernelBlocks,
     /// Those that had not been taken.
     pub(super) tuples: Vec<Interval>,
     /// Parts of the trace, where it was not simulated as a whole.
@@ -48,8 +50,11 @@ pub(super) struct Pass {
     weights: Vec<u64>,
     /// The kernel's instructions in each kind of block in the chunk; empty where there are none.
     kernel_weights: Vec<u64>,
+    /// How often each kind of block in the chunk was executed, where the chunk has the kernel's.
+    kernel_runs: Vec<u64>,
     /// The kernel's instructions so far.
     kernel_instructions: u64,
+    kernel_blocks: KernelBlocks,
     processes: Processes,
     /// Whether the machine knows who runs.
     has_begun: bool,
@@ -76,7 +81,9 @@ impl Pass {
             runner,
             weights: Vec::new(),
             kernel_weights: Vec::new(),
+            kernel_runs: Vec::new(),
             kernel_instructions: 0,
+            kernel_blocks: KernelBlocks::new(),
             processes: Processes::default(),
             has_begun: false,
             open: None,
@@ -119,8 +126,20 @@ impl Pass {
         if kinds.iter().any(|block| block.flags.is_kernel()) {
             let of_kernel = |block: &Block| if block.flags.is_kernel() { u64::from(block.instructions) } else { 0 };
             self.kernel_weights.extend(kinds.iter().map(of_kernel));
+            self.kernel_runs.clear();
+            self.kernel_runs.resize(kinds.len(), 0);
         }
         take_pieces(chunk, self);
+        self.count_kernel_blocks(kinds);
+    }
+
+    /// Adds up what was executed of the chunk's kinds of blocks.
+    fn count_kernel_blocks(&mut self, kinds: &[Block]) {
+        for (block, (runs, weight)) in kinds.iter().zip(self.kernel_runs.iter().zip(&self.kernel_weights)) {
+            if runs * weight > 0 {
+                *self.kernel_blocks.entry(block.address).or_default() += runs * weight;
+            }
+        }
     }
 
     /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
@@ -158,6 +177,7 @@ impl Pass {
         if !self.kernel_weights.is_empty() {
             let of_kernel = |number: &u32| self.kernel_weights[*number as usize];
             self.kernel_instructions += blocks.numbers().iter().map(of_kernel).sum::<u64>();
+            blocks.numbers().iter().for_each(|number| self.kernel_runs[*number as usize] += 1);
         }
         if let Some(open) = &mut self.open {
             open.instructions += instructions;
@@ -283,6 +303,7 @@ impl Pass {
             self.tuples.clear();
             self.processes.begin_parts();
             self.runner.in_full().begin_parts();
+            self.kernel_blocks.clear();
         }
         let before = self.so_far();
         if is_first {
@@ -331,7 +352,8 @@ impl Pass {
             designs: Vec::new(),
             parts: Vec::new(),
         };
-        PassResult { facts, designs, programs, tuples: self.tuples, parts: self.parts }
+        let (tuples, parts, kernel_blocks) = (self.tuples, self.parts, self.kernel_blocks);
+        PassResult { facts, designs, programs, kernel_blocks, tuples, parts }
     }
 }
 

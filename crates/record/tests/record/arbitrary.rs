@@ -12,7 +12,7 @@ use switchcost_record::{
     CountedHandoffs, CpuQuota, Cycles, End, EndReason, Evidence, Fact, HandoffFacts, Header, HostManifest,
     InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement, Plan, Policy,
     Refusal, Relation, Rounds, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest, SelfTestOutcome,
-    SharedCost, SwitchPlan, Tlb, TlbKind, Walks, WarmUp,
+    SharedCost, SwitchPath, SwitchPlan, Tlb, TlbKind, Walks, WarmUp,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -109,6 +109,36 @@ fn interrupt_load() -> impl Strategy<Value = InterruptLoad> {
     })
 }
 
+fn switch_path() -> impl Strategy<Value = SwitchPath> {
+    let numbers = (fact(any::<i32>()), fact(number()), fact(small()), fact(small()), fact(any::<bool>()));
+    let (texts, lists) = (vec(fact(text()), 5), vec(fact(vec(text(), 0..3)), 3));
+    (numbers, texts, lists, btree_map(text(), text(), 0..3)).prop_map(|(numbers, texts, lists, settings)| {
+        let (nice, slice_ns, control_group_depth, seccomp_filters, is_traced) = numbers;
+        let texts: [Fact<String>; 5] = texts.try_into().expect("five");
+        let [control_group, autogroup, speculation, sched_ext, audit] = texts;
+        let [ftrace, observers, security_modules]: [Fact<Vec<String>>; 3] = lists.try_into().expect("three");
+        let utilization_clamp =
+            seccomp_filters.known().map_or_else(|| Fact::unknown("x"), |most| Fact::Known([0, *most]));
+        SwitchPath {
+            nice,
+            slice_ns,
+            utilization_clamp,
+            control_group,
+            control_group_depth,
+            autogroup,
+            seccomp_filters,
+            speculation,
+            is_traced,
+            sched_ext,
+            ftrace,
+            observers,
+            audit,
+            security_modules,
+            settings,
+        }
+    })
+}
+
 fn host() -> impl Strategy<Value = HostManifest> {
     let texts = (text(), text(), text());
     let facts = vec(fact(text()), 8);
@@ -124,7 +154,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
         slice_extension,
         is_cache_aware,
     }));
-    let limits = (quota, scheduler);
+    let limits = (quota, scheduler, option::of(switch_path()));
     let lists = (vec(cpus(), 3), vec(cache(), 0..3), fact(vec(tlb(), 0..3)), vec(interrupt_load(), 0..3), limits);
     let sizes = (bytes(), bytes(), bytes());
     let mitigations = btree_map(text(), text(), 0..3);
@@ -134,7 +164,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
         let [distribution, cpu_model, huge_pages, clock_source, hypervisor, governor, preemption, kernel_command_line] =
             facts;
         let (is_tsc_invariant, is_smt_active, is_kpti_active, has_pcid, timer_hz) = claims;
-        let (cpus, caches, tlbs, interrupts, (cpu_quota, scheduler)) = lists;
+        let (cpus, caches, tlbs, interrupts, (cpu_quota, scheduler, switch_path)) = lists;
         let [cpus_online, cpus_allowed, cpus_isolated]: [Vec<CpuId>; 3] = cpus.try_into().expect("three");
         let (page_bytes, memory_bytes, memory_available_bytes) = sizes;
         HostManifest {
@@ -170,6 +200,7 @@ fn host() -> impl Strategy<Value = HostManifest> {
             interrupts,
             cpu_quota,
             scheduler,
+            switch_path,
         }
     })
 }

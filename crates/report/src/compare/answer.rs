@@ -1,7 +1,7 @@
 //! The answer in a few sentences, and what it stands on.
 
 use switchcost_analysis::compare::{
-    Basis, Change, ChangedSwitches, Comparison, Origin, Outcome, Pair, Part, Quantity, Subject,
+    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Outcome, Pair, Part, Quantity, Subject,
 };
 
 use super::observed;
@@ -21,11 +21,32 @@ pub(super) fn answer(comparison: &Comparison) -> String {
         Basis::Observations => observed::answer(comparison),
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => of_simulations(comparison),
     };
-    let facts = comparison.environment.len();
-    match facts {
-        0 => shown,
-        1 => format!("{shown} One fact of the environment differs, too: it may be the cause."),
-        _ => format!("{shown} {facts} facts of the environment differ, too: they may be the cause."),
+    shown + &environment(&comparison.environment)
+}
+
+/// Facts that are named in the answer, and the longest value there.
+const FACTS_NAMED: usize = 3;
+const LONGEST_VALUE: usize = 60;
+
+/// What else differs, which may be the cause.
+fn environment(facts: &[Difference]) -> String {
+    let named: Vec<String> = facts.iter().map(fact).collect();
+    match named.as_slice() {
+        [] => String::new(),
+        [one] => format!(" One fact of the environment differs, too, and may be the cause: {one}."),
+        few if few.len() <= FACTS_NAMED => {
+            format!(" {} facts of the environment differ, too, and may be the cause: {}.", few.len(), few.join("; "))
+        }
+        many => format!(" {} facts of the environment differ, too: they may be the cause.", many.len()),
+    }
+}
+
+/// `seccomp filters (0, now 5)`.
+fn fact(difference: &Difference) -> String {
+    let [base, new] = [&difference.base, &difference.new].map(|values| values.join(" | "));
+    match base.chars().count() + new.chars().count() <= LONGEST_VALUE {
+        true => format!("{} ({base}, now {new})", difference.what),
+        false => difference.what.clone(),
     }
 }
 
@@ -34,7 +55,7 @@ const SUSPECTS_NAMED: usize = 3;
 
 pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
     let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
-    comparison.pairs.iter().filter(is).count()
+    comparison.pairs.iter().filter(|pair| !pair.is_of_a_function()).filter(is).count()
 }
 
 /// The first reason; the others stand with the numbers.

@@ -10,12 +10,12 @@ const PLACE_COLUMNS: [Column<Place>; 4] = [
     ("base_design", |place| place.base_design.clone().unwrap_or_default()),
     ("new_design", |place| place.new_design.clone().unwrap_or_default()),
     ("kind", |place| place.part.kind_and_name().kind.to_owned()),
-    ("name", |place| place.part.kind_and_name().name.unwrap_or_default().to_owned()),
+    ("name", |place| place.part.kind_and_name().name.unwrap_or_default().into_owned()),
 ];
 
 const WHO_COLUMNS: [Column<Who>; 2] = [
     ("kind", |of| of.kind_and_name().kind.to_owned()),
-    ("name", |of| of.kind_and_name().name.unwrap_or_default().to_owned()),
+    ("name", |of| of.kind_and_name().name.unwrap_or_default().into_owned()),
 ];
 
 const INJECTED_COLUMNS: [Column<(Bytes, Option<Nanos>)>; 2] = [
@@ -46,7 +46,11 @@ pub(super) fn table(comparison: &Comparison) -> Table {
         subject.chain(COLUMNS.iter().map(|(name, _)| *name)).map(str::to_owned).collect()
     };
     let names = match comparison.basis {
-        Basis::Runs => names(&mut CASE_COLUMNS.iter().map(|(name, _)| *name)),
+        Basis::Runs => {
+            let mut names = names(&mut CASE_COLUMNS.iter().map(|(name, _)| *name));
+            names.push("across".to_owned());
+            names
+        }
         Basis::Injections => names(&mut INJECTED_COLUMNS.iter().map(|(name, _)| *name)),
         Basis::Observations => names(&mut WHO_COLUMNS.iter().map(|(name, _)| *name)),
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => {
@@ -66,6 +70,8 @@ fn row(pair: &Pair) -> Vec<String> {
         Subject::Observed(who) => WHO_COLUMNS.iter().map(|(_, field)| field(who)).collect(),
     };
     row.extend(COLUMNS.iter().map(|(_, field)| field(pair)));
+    // In what the sides of a measured case differ.
+    row.extend(pair.case().map(|_| words::across(pair).trim_start_matches(", ").to_owned()));
     row
 }
 

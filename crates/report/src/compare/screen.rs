@@ -9,8 +9,8 @@ use switchcost_analysis::compare::{
 use switchcost_record::Case;
 
 use super::table::{has_several_designs, reasons};
-use super::words::{design, is_of_all, part_of, quantity, tone, touching, value, verdict, who};
-use super::{answer, environment, observed, sides, title};
+use super::words::{across, design, is_of_all, part_of, quantity, tone, touching, value, verdict, who};
+use super::{answer, environment, functions, observed, sides, title};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::measure::conditions;
@@ -24,6 +24,9 @@ const MOST_LINES: usize = 43;
 /// Costs with a row.
 const MOST_ROWS: usize = 20;
 
+/// Functions of the kernel's with a row.
+const MOST_FUNCTIONS: usize = 8;
+
 /// Costs beyond the limit that are named.
 const MOST_NAMED: usize = 3;
 
@@ -31,10 +34,18 @@ const MOST_NAMED: usize = 3;
 const MOST_FACTS: usize = 4;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
+    add_with(page, comparison, &[]);
+    page.gap();
+    page.line("all of it: --details; figures: -o page.html", Tone::Usual);
+}
+
+/// All but where the rest is, with further notes.
+pub(super) fn add_with(page: &mut Page, comparison: &Comparison, further: &[String]) {
     page.paragraph(&answer::answer(comparison));
     add_facts(page, "Designs", &comparison.designs);
     add_facts(page, "Environment", &comparison.environment);
     add_costs(page, comparison);
+    functions::add(page, comparison, MOST_FUNCTIONS);
     let mut notes: Vec<String> =
         comparison.fail_above.map(|share| answer::limit(comparison, share, MOST_NAMED)).into_iter().collect();
     if comparison.compared > 0 {
@@ -44,12 +55,11 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
     notes.extend(observed::pricing(comparison).map(str::to_owned));
     notes.extend(reasons(&comparison.pairs).into_iter().map(|(why, pairs)| not_comparable(why, &pairs)));
+    notes.extend(further.iter().cloned());
     if !notes.is_empty() {
         page.gap();
     }
     page.items_up_to(MOST_LINES, &notes);
-    page.gap();
-    page.line("all of it: --details; figures: -o page.html", Tone::Usual);
 }
 
 /// Nothing where nothing differs.
@@ -73,14 +83,17 @@ fn not_comparable(why: &str, pairs: &[&Pair]) -> String {
 fn add_costs(page: &mut Page, comparison: &Comparison) {
     let is_observed = comparison.basis == Basis::Observations;
     let mut pairs: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.ratio().is_some() || is_observed).collect();
+    pairs.retain(|pair| !pair.is_of_a_function());
     if pairs.is_empty() {
         return;
     }
     pairs.sort_by(|a, b| b.is_main().cmp(&a.is_main()).then_with(|| by_change(a, b)));
-    let more = pairs.len().saturating_sub(MOST_ROWS);
+    let has_functions = comparison.pairs.iter().any(Pair::is_of_a_function);
+    let rows = if has_functions { MOST_ROWS - MOST_FUNCTIONS - 4 } else { MOST_ROWS };
+    let more = pairs.len().saturating_sub(rows);
     let largest = if more > 0 { "; those that changed most" } else { "" };
     page.heading(title(comparison), &format!("{}{largest}", sides(comparison)));
-    pairs.truncate(MOST_ROWS);
+    pairs.truncate(rows);
     page.grid(&grid(&pairs, has_several_designs(pairs.iter().copied())));
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
@@ -162,7 +175,7 @@ fn unit_of(pair: &Pair) -> String {
 fn subjects(pairs: &[&Pair], has_several_designs: bool) -> Vec<String> {
     let cases: Vec<&Case> = pairs.iter().filter_map(|pair| pair.case()).collect();
     let name = |pair: &&Pair| match &pair.subject {
-        Subject::Case(case) => conditions::label_among(case, &cases),
+        Subject::Case(case) => conditions::label_among(case, &cases) + &across(pair),
         Subject::Simulated(place) if !has_several_designs => part_of(place, pair.quantity),
         Subject::Simulated(place) if is_of_all(pair.quantity) => design(place),
         Subject::Simulated(place) => format!("{}, {}", design(place), part_of(place, pair.quantity)),

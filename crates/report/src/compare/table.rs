@@ -18,7 +18,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let is_simulated = comparison.pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
     let is_short = is_simulated && !page.has_figures();
     let is_shown = |pair: &&Pair| !is_short || pair.is_main() || pair.ratio().is_some();
-    let shown: Vec<&Pair> = comparison.pairs.iter().filter(is_shown).collect();
+    let shown: Vec<&Pair> = comparison.pairs.iter().filter(is_shown).filter(|pair| !pair.is_of_a_function()).collect();
     let look = Look { is_short, has_designs: has_several_designs(&comparison.pairs) };
     page.grid(&grid(&shown, look));
     if let Some(whose) = answer::suspects(comparison) {
@@ -80,7 +80,7 @@ fn add_reasons(page: &mut Page, comparison: &Comparison, look: Look) {
 /// The pairs that have no verdict, by reason.
 pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
     let mut reasons: Vec<(&str, Vec<&Pair>)> = Vec::new();
-    for pair in pairs {
+    for pair in pairs.iter().filter(|pair| !pair.is_of_a_function()) {
         let (Outcome::NotJudged { why, .. } | Outcome::NotComparable { why }) = &pair.outcome else { continue };
         match reasons.iter_mut().find(|(other, _)| other == why) {
             Some((_, pairs)) => pairs.push(pair),

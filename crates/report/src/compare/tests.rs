@@ -1,8 +1,9 @@
 use switchcost_analysis::compare::{
-    Change, ChangedSwitches, Cost, Origin, Outcome, Pair, Quantity, Ratio, Request, RunSpread, Subject,
+    Arm, Change, ChangedSwitches, Cost, Dated, Ended, History, InTurns, Origin, Outcome, Pair, Quantity, Ratio,
+    Request, RunSpread, Side, Step, Subject, Trend,
 };
 use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
-use switchcost_units::CpuId;
+use switchcost_units::{CpuId, Nanos};
 use switchcost_workload::WorkingSet;
 
 use super::*;
@@ -22,6 +23,7 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
     let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 1 });
     Pair {
         subject: Subject::Case(case),
+        new_case: None,
         quantity: Quantity::HandOff,
         is_suspect: false,
         suspect_records: Vec::new(),
@@ -84,6 +86,135 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
 }
 
 #[test]
+fn junit_has_a_test_for_each_number_and_fails_those_beyond_the_limit() {
+    let xml = junit(&comparison_with(Some(0.05)));
+    assert!(xml.contains("<testsuites name=\"switchcost\" tests=\"3\" failures=\"1\" errors=\"1\">"), "{xml}");
+    for line in [
+        "<testcase classname=\"hand-off\" name=\"pipe process\">\n      <failure type=\"grown\" message=\"grown by more than 5 %: 1.70 us, \
+         now 2.04 us: 1.200 times (1.150 to 1.250), slower\"/>",
+        "<error type=\"not-comparable\" message=\"the base record has no such case\"/>",
+        "<property name=\"kernel\" value=\"Linux 6.1, now Linux 6.18",
+    ] {
+        assert!(xml.contains(line), "no {line} in {xml}");
+    }
+    assert!(!xml.contains('\u{1b}'), "{xml}");
+    let unlimited = junit(&comparison());
+    assert!(unlimited.contains("failures=\"0\""), "nothing is forbidden: {unlimited}");
+}
+
+#[test]
+fn text_in_junit_ends_no_tag() {
+    let mut odd = comparison();
+    odd.environment[0].new = vec!["\"/><failure a='b'>&".to_owned()];
+    assert!(junit(&odd).contains("now &quot;/&gt;&lt;failure a='b'&gt;&amp;\"/>"), "{}", junit(&odd));
+}
+
+#[test]
+fn markdown_is_a_table_with_what_differs_below() {
+    let text = markdown(&comparison_with(Some(0.05)));
+    assert!(text.starts_with("New is slower in 1 of 2 costs"), "{text}");
+    for line in [
+        "| pipe process | hand-off | 1.70 us | 2.04 us | 1.200 | 1.150 to 1.250 | slower |",
+        "| | of | base | new | new/base | interval | difference |",
+        "Grown by more than 5 %: pipe process (hand-off).",
+        "<details><summary>What else differs</summary>",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
+    let mut odd = comparison();
+    odd.environment[0].new = vec!["a|b</details>`@x".to_owned()];
+    assert!(markdown(&odd).contains("a\\|b&lt;/details&gt;\\`\\@x |"), "{}", markdown(&odd));
+}
+
+fn in_turns(ended: Ended, detectable: Option<f64>) -> InTurns {
+    InTurns {
+        base: Arm::default(),
+        new: Arm { wrapper: "perf stat --".to_owned(), undo: "true".to_owned(), ..Arm::default() },
+        flags: vec!["--mechanism".to_owned(), "pipe".to_owned()],
+        order: [Side::Base, Side::New, Side::New, Side::Base].to_vec(),
+        seed: 1,
+        folder: "ab".to_owned(),
+        ended,
+        elapsed_ns: Nanos::seconds(12),
+        budget_ns: Nanos::seconds(60),
+        detect: 0.02,
+        power: 0.8,
+        detectable,
+        left: vec![Difference {
+            what: "frequency governor".to_owned(),
+            base: vec!["powersave".to_owned()],
+            new: vec!["performance".to_owned()],
+        }],
+        complaints: vec!["failed to undo with 'true'".to_owned()],
+        comparison: comparison(),
+    }
+}
+
+#[test]
+fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
+    let text = render_in_turns(&in_turns(Ended::Budget, Some(0.031)), Format::Table, Style::default());
+    for words in [
+        "New is slower in 1 of 2 costs",
+        "The budget of 60.0 s ended it before 2.00 % would be",
+        "failed to undo with 'true'",
+        "Set-ups: 2 runs of each in turns, in 12.0 s",
+        "perf stat --",
+        "frequency governor  powersave  performance",
+        "all of it: switchcost compare --details ab/base ab/new",
+    ] {
+        assert!(text.contains(words), "no '{words}' in {text}");
+    }
+    assert!(text.lines().count() <= 45, "{text}");
+    let open = render_in_turns(&in_turns(Ended::Power, None), Format::Table, Style::default());
+    assert!(open.contains("Enough runs for what was asked for (2.00 %)"), "{open}");
+}
+
+/// Three commits, of which the last is slower than the one before.
+fn three_commits() -> History {
+    let Subject::Case(case) = pair(Mechanism::Pipe, compared(1.0, Change::NoDifferenceShown)).subject else {
+        panic!("a case")
+    };
+    let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 3 });
+    let step = |ns, before, first| Step { cost: cost(ns), to_before: before, to_first: first };
+    let same = || Some(compared(1.0, Change::NoDifferenceShown));
+    let slower = || Some(compared(1.2, Change::Slower));
+    let dated = |name: &str| Dated { name: name.to_owned(), started_at: "2026-01-01T00:00:00Z".to_owned(), records: 3 };
+    History {
+        states: ["v1", "v2", "v3"].map(dated).to_vec(),
+        confidence: 0.9,
+        comparisons: 3,
+        hertz: None,
+        fail_above: Some(0.05),
+        grown: Some(1),
+        trends: vec![Trend {
+            case,
+            quantity: Quantity::HandOff,
+            steps: vec![step(2_000.0, None, None), step(2_000.0, same(), same()), step(2_400.0, slower(), slower())],
+        }],
+    }
+}
+
+#[test]
+fn a_history_says_what_the_newest_is_like_and_each_step() {
+    let text = render_history(&three_commits(), Format::Table, Style::default());
+    for words in [
+        "v3 beside v2: slower in 1 of 1 cost. v3 beside v1: slower in 1 of 1 cost. 1 cost has grown by more than 5 %.",
+        "pipe process, hand-off: from state to state",
+        "v3           3  2.40 us  1.200 (1.150 to 1.250)  1.200 (1.150 to 1.250)  slower than before",
+    ] {
+        let flat = text.replace("\n", " ");
+        assert!(flat.contains(words), "no '{words}' in {text}");
+    }
+    let csv = render_history(&three_commits(), Format::Csv, Style::default());
+    assert!(
+        csv.contains("pipe process,hand-off,v3,2026-01-01T00:00:00Z,3,2400,2352,2448,1.2,1.15,1.25,1.2,1.15,1.25"),
+        "{csv}"
+    );
+    let page = crate::html::render_history(&three_commits());
+    assert_eq!(page.figures.len(), 1, "one figure");
+}
+
+#[test]
 fn the_screen_has_what_changed_most_and_no_line_too_long() {
     let mut many = comparison_with(Some(0.05));
     for place in 0..40 {
@@ -128,7 +259,7 @@ fn csv_has_a_row_for_each_pair() {
             && lines[0].contains(",cpus,relation,policy,away_bytes,quantity,")
     );
     assert!(lines[1].starts_with("pipe,process,2,0,") && lines[1].contains(",slower,"), "{}", lines[1]);
-    assert!(lines[3].ends_with(",not comparable,the base record has no such case"), "{}", lines[3]);
+    assert!(lines[3].ends_with(",not comparable,the base record has no such case,"), "{}", lines[3]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Subjects, numbers and verdicts in words.
 
-use switchcost_analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit, Who};
+use switchcost_analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit, Who, differing};
 
 use switchcost_units::{Bytes, Nanos};
 
@@ -16,12 +16,23 @@ const INSTRUCTIONS: f64 = 1000.0;
 /// What a pair is about, without its quantity.
 pub(super) fn label(pair: &Pair) -> String {
     match &pair.subject {
-        Subject::Case(case) => conditions::label(case),
+        Subject::Case(case) => conditions::label(case) + &across(pair),
         Subject::Simulated(place) if place.part == Part::All => design(place),
         Subject::Simulated(place) => format!("{}, {}", design(place), part_of(place, pair.quantity)),
         Subject::Observed(of) => who(of),
         Subject::Injected { footprint_bytes, period_ns } => touching(*footprint_bytes, *period_ns),
     }
+}
+
+/// In what the sides of a measured case differ: `, fifo to other`.
+pub(super) fn across(pair: &Pair) -> String {
+    let (Some(base), Some(new)) = (pair.case(), &pair.new_case) else { return String::new() };
+    let one = |(base, new): (String, String)| match (base.is_empty(), new.is_empty()) {
+        (true, _) => format!(", now {new}"),
+        (_, true) => format!(", was {base}"),
+        _ => format!(", {base} to {new}"),
+    };
+    differing(base, new).into_iter().map(one).collect()
 }
 
 /// What the other task of a preemption touches, and how often it comes where that differs.
@@ -68,6 +79,8 @@ fn part(part: &Part) -> String {
         Part::Program(name) => format!("program {name}"),
         Part::Level(name) => format!("level {name}"),
         Part::Kernel => "the kernel".to_owned(),
+        Part::Function(name) => format!("function {name}"),
+        Part::FunctionLevel { function, level } => format!("function {function}, {level}"),
     }
 }
 

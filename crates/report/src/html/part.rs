@@ -1,5 +1,5 @@
 use maud::{Markup, html};
-use switchcost_analysis::compare::Comparison;
+use switchcost_analysis::compare::{Comparison, History};
 use switchcost_analysis::{Findings, Point, injection, observation, simulation};
 use switchcost_injection::Injection;
 use switchcost_observation::Observation;
@@ -94,6 +94,10 @@ impl Content {
     /// About two sides.
     pub(super) fn of_comparison(comparison: &Comparison) -> Self {
         Content::new("c1".to_owned(), "Base and new", "compared", compare::blocks(comparison))
+    }
+
+    pub(super) fn of_history(history: &History) -> Self {
+        Content::new("c1".to_owned(), "From state to state", "compared", compare::history::blocks(history))
     }
 
     /// What only several simulations together say; nothing where there are none.

@@ -74,6 +74,7 @@ fn detail() -> Detail {
             lines: u64::MAX,
         }],
         kernel_batches: Vec::new(),
+        kernel_functions: Vec::new(),
         calls: vec![CallCost { syscall: "read".into(), calls: 1, misses: vec![u64::MAX], ..CallCost::default() }],
     }
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use switchcost_analysis::compare::Condition;
 
-use super::{OutputArguments, Verbosity};
+use super::{OutputArguments, Verbosity, parse_named};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -13,6 +14,8 @@ Examples:
   switchcost compare before/ after/ --fail-above 5%            for CI: exit code 6 where a cost grew by more
   switchcost compare small.parquet large.parquet               two designs on one trace, simulated
   switchcost compare unpinned/ pinned/                         folders of records of observe: did it help?
+  switchcost compare fifo/ other/ --across policy              the same cases under another policy
+  switchcost compare --history commits/ -o trend.html          commits/v1/*.jsonl, commits/v2/*.jsonl, ...: a trend
   switchcost compare before/ after/ -o compare.html            one page with both curves, for any browser";
 
 /// Compares records of measure, of simulate, or of observe: each number with its ratio, interval and verdict.
@@ -20,10 +23,17 @@ Examples:
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArguments {
     /// A record, or a folder of records of repeated runs
-    pub(crate) base: PathBuf,
+    #[arg(required_unless_present = "history")]
+    pub(crate) base: Option<PathBuf>,
 
     /// What to compare with it: a record, or a folder of records
-    pub(crate) new: PathBuf,
+    #[arg(required_unless_present = "history")]
+    pub(crate) new: Option<PathBuf>,
+
+    /// Instead of two sides, compare records of measure of many states (commits, versions): FOLDER has a folder of records for each, or a
+    /// single record; the order is that in which they were measured
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["base", "new", "across", "run_spread", "junit", "markdown"])]
+    pub(crate) history: Option<PathBuf>,
 
     /// Exit with code 6 if a cost is shown to be slower and its ratio is above 1 plus this
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
@@ -38,6 +48,11 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) run_spread: Option<f64>,
 
+    /// Compare measured cases, too, that differ in these conditions and in nothing else: mechanism, between, tasks, size, stride, access,
+    /// policy, placement
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Condition>)]
+    pub(crate) across: Vec<Condition>,
+
     /// Write one HTML page with figures to FILE, once it is complete
     #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]
     pub(crate) output: Option<PathBuf>,
@@ -48,14 +63,29 @@ pub(crate) struct CompareArguments {
     pub(crate) figures: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) verdicts: VerdictFiles,
+
+    #[command(flatten)]
     pub(crate) verbosity: Verbosity,
 
     #[command(flatten)]
     pub(crate) form: OutputArguments,
 }
 
+/// Further files with the verdicts, for who reads them on a server.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct VerdictFiles {
+    /// Write the verdicts to FILE as JUnit's XML, too: a test for each cost
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Write them to FILE as Markdown, too, for a comment on a pull request
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) markdown: Option<PathBuf>,
+}
+
 /// A share: 0.05 for 5 %.
-fn parse_share(text: &str) -> Result<f64, String> {
+pub(super) fn parse_share(text: &str) -> Result<f64, String> {
     // Read as a hundredth, and not divided: 99.99% is 0.9999, to the last bit.
     let share = text.trim().strip_suffix('%').and_then(|number| format!("{}e-2", number.trim()).parse::<f64>().ok());
     share
@@ -65,7 +95,7 @@ fn parse_share(text: &str) -> Result<f64, String> {
 }
 
 /// Finer than that of one measurement: many comparisons share the error allowed to all of them.
-fn parse_confidence(text: &str) -> Result<f64, String> {
+pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
     let share = parse_share(text).ok().filter(|share| (0.5..=0.999_999).contains(share));
     share.ok_or_else(|| "need a percentage from 50% to 99.9999%, such as 90%".to_owned())
 }

@@ -16,6 +16,10 @@ pub(crate) enum Printed {
     Observation,
     /// By compare
     Compare,
+    /// By ab
+    Ab,
+    /// By compare --history
+    History,
     /// By inject, and by report of its record
     Inject,
     /// By trace --profile and trace profile

@@ -1,6 +1,7 @@
 //! The program as a user runs it: one file a theme. All are one program, which is linked once, and in which they take turns at
 //! the machine.
 
+mod ab;
 mod alone;
 mod bad_input;
 mod common;

@@ -1,5 +1,7 @@
 //! Each number of two designs beside its counterpart.
 
+use std::collections::HashSet;
+
 use super::designs::{Matched, Record};
 use super::traces::Relation;
 use super::without_verdict;
@@ -7,7 +9,7 @@ use crate::compare::candidate::{Candidate, Suspects};
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
 use crate::compare::{Cost, Outcome, Part, Quantity, Request};
-use crate::simulation::{self, Group, KernelFills, KernelFinding};
+use crate::simulation::{self, FunctionFinding, FunctionMisses, Group, KernelFills, KernelFinding};
 
 /// Misses are counted for the whole trace.
 const NO_MISSES_BY_SWITCH: &str =
@@ -21,6 +23,12 @@ const NO_CYCLES_BY_SWITCH: &str =
 const OTHER_WORK: &str = "the sides have other traces, so that their cycles are of other work";
 
 const AS_CPI: &str = "counted over the whole trace, with the verdict of the CPI";
+
+const NO_FUNCTIONS_BY_SWITCH: &str =
+    "no interval: a record counts functions over all switches together; give three traces or more on each side";
+
+/// Functions that execute less of the kernel's instructions are not compared: each verdict widens the intervals of all.
+const LEAST_SHARE: f64 = 0.01;
 
 const NOT_IN_EACH_BATCH: &str = "no interval: without some of the switches the cost is not above 0; trace for longer";
 
@@ -43,6 +51,11 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, request: Req
             keys.push((part, *quantity));
         }
     }
+    let functions = large_functions(matched);
+    keys.retain(|(part, _)| match part {
+        Part::Function(function) | Part::FunctionLevel { function, .. } => functions.contains(function.as_str()),
+        _ => true,
+    });
     let candidate = |(part, quantity): (&Part, Quantity)| {
         let (base, new) = (select(&base, part, quantity), select(&new, part, quantity));
         let sides = [("base", &base), ("new", &new)];
@@ -125,7 +138,35 @@ fn of_kernel(kernel: &KernelFinding) -> Vec<Number> {
     let of_level =
         |fills: &KernelFills| (Part::Level(fills.level.clone()), Quantity::KernelMisses, fills.fills.clone());
     numbers.extend(kernel.fills_per_switch.iter().map(of_level));
+    numbers.extend(kernel.functions.iter().flat_map(of_function));
     numbers
+}
+
+fn of_function(function: &FunctionFinding) -> Vec<Number> {
+    let counted = |number: f64| simulation::Cost {
+        estimate: Some(number),
+        why: Some(NO_FUNCTIONS_BY_SWITCH.to_owned()),
+        ..Default::default()
+    };
+    let name = || function.function.clone();
+    let instructions =
+        (Part::Function(name()), Quantity::KernelInstructions, counted(function.instructions_per_switch));
+    let of_level = |of: &FunctionMisses| {
+        let part = Part::FunctionLevel { function: name(), level: of.level.clone() };
+        (part, Quantity::KernelMisses, counted(of.misses))
+    };
+    std::iter::once(instructions).chain(function.misses_per_switch.iter().map(of_level)).collect()
+}
+
+/// The functions that execute so much of the kernel's instructions in some record of either side.
+pub(super) fn large_functions<'a>(matched: &Matched<'a>) -> HashSet<&'a str> {
+    let of_record = |record: &Record<'a>| {
+        let functions = record.finding.kernel.iter().flat_map(|kernel| &kernel.functions);
+        let all: f64 = functions.clone().map(|function| function.instructions_per_switch).sum();
+        functions.filter(move |function| function.instructions_per_switch >= LEAST_SHARE * all)
+    };
+    let records = matched.base.iter().chain(&matched.new);
+    records.flat_map(of_record).map(|function| function.function.as_str()).collect()
 }
 
 fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbers<'a> {
@@ -144,6 +185,7 @@ fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
         Part::Program(_) => "program",
         Part::Level(_) => "level",
         Part::Kernel => "kernel in its traces",
+        Part::Function(_) | Part::FunctionLevel { .. } => "function among those that execute most",
     };
     let reasons = sides.iter().filter_map(|(name, numbers)| {
         if numbers.iter().all(Option::is_none) {

@@ -20,6 +20,7 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
     let outcome = Outcome::Compared { ratio: Ratio { ratio, low: ratio - 0.05, high: ratio + 0.05 }, verdict };
     Pair {
         subject: Subject::Case(case),
+        new_case: None,
         quantity,
         is_suspect: false,
         suspect_records: Vec::new(),

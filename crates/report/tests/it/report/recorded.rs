@@ -129,5 +129,6 @@ fn host() -> HostManifest {
         interrupts: vec![],
         cpu_quota: None,
         scheduler: None,
+        switch_path: None,
     }
 }

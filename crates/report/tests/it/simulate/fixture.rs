@@ -73,6 +73,7 @@ fn detail() -> Detail {
         evictors: evictors(),
         calls: vec![call()],
         kernel_batches: Vec::new(),
+        kernel_functions: Vec::new(),
     }
 }
 

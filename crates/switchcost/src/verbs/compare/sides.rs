@@ -58,7 +58,7 @@ fn of_measurements(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> R
     Ok(compare(&analysed(&sides.0), &analysed(&sides.1), &analysed(&earlier), request))
 }
 
-fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
+pub(super) fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
     let record = MeasureRecord::read(path)?;
     let findings = switchcost_analysis::analyse(&record);
     Ok((record, findings))

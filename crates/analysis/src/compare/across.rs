@@ -1,0 +1,108 @@
+//! Cases that are compared although they differ: in nothing but what was named.
+
+use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
+use switchcost_record::Case;
+
+use super::pairs::{Matched, is_same};
+
+/// A condition in which the two sides may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumIter, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Condition {
+    /// How the token is handed over.
+    Mechanism,
+    /// Between processes or threads.
+    Between,
+    /// The number of tasks.
+    Tasks,
+    /// The size of the working set.
+    Size,
+    /// The stride of its walk.
+    Stride,
+    /// What the walk does.
+    Access,
+    /// The scheduling policy.
+    Policy,
+    /// Where the tasks run.
+    Placement,
+}
+
+impl Condition {
+    /// Of a case, in a word.
+    fn value(self, case: &Case) -> String {
+        let set = &case.working_set;
+        match self {
+            Condition::Mechanism => case.name(),
+            Condition::Between => case.between.to_string(),
+            Condition::Tasks => format!("{} tasks", case.tasks),
+            Condition::Size => set.size_bytes.to_string(),
+            Condition::Stride if set.is_empty() => String::new(),
+            Condition::Stride => format!("stride {}", set.stride_bytes),
+            Condition::Access if set.is_empty() => String::new(),
+            Condition::Access => set.access.to_string(),
+            Condition::Policy => case.policy.to_string(),
+            Condition::Placement => case.placement.relation.to_string(),
+        }
+    }
+
+    /// Has one case as another is in this.
+    fn equate(self, case: &mut Case, other: &Case) {
+        let (set, others) = (&mut case.working_set, &other.working_set);
+        match self {
+            Condition::Mechanism => (case.mechanism, case.runtime) = (other.mechanism, other.runtime.clone()),
+            Condition::Between => case.between = other.between,
+            Condition::Tasks => case.tasks = other.tasks,
+            // Nothing is walked in no way.
+            Condition::Size if set.is_empty() || others.is_empty() => *set = *others,
+            Condition::Size => set.size_bytes = others.size_bytes,
+            Condition::Stride => set.stride_bytes = others.stride_bytes,
+            Condition::Access => set.access = others.access,
+            Condition::Policy => case.policy = other.policy,
+            Condition::Placement => case.placement = other.placement.clone(),
+        }
+    }
+}
+
+/// In what two cases differ: what the first has, and the second.
+pub fn differing(base: &Case, new: &Case) -> Vec<(String, String)> {
+    let values = |condition: Condition| (condition.value(base), condition.value(new));
+    Condition::iter().map(values).filter(|(base, new)| base != new).collect()
+}
+
+fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
+    let mut equated = a.clone();
+    across.iter().for_each(|condition| condition.equate(&mut equated, b));
+    is_same(&equated, b)
+}
+
+/// Joins cases of the base alone with those of the new records alone that differ in these conditions and in nothing else. Where several do,
+/// none is joined, and each says so.
+pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<Matched<'a>> {
+    if across.is_empty() {
+        return all;
+    }
+    let places: Vec<usize> = (0..all.len()).filter(|place| all[*place].is_of_base_alone()).collect();
+    let mut joined: Vec<usize> = Vec::new();
+    for place in places {
+        let alike = |of_base: bool, case: &Case| -> Vec<usize> {
+            let is_open =
+                |other: &Matched<'_>| if of_base { other.is_of_base_alone() } else { other.is_of_new_alone() };
+            (0..all.len())
+                .filter(|other| is_open(&all[*other]) && is_same_across(all[*other].case(), case, across))
+                .collect()
+        };
+        let others = alike(false, all[place].case());
+        match others.as_slice() {
+            [] => {}
+            [one] if alike(true, all[*one].case()).len() == 1 => {
+                joined.push(*one);
+                let other = all[*one].take_new();
+                all[place].join(other);
+            }
+            several => all[place].note_alike(several.len()),
+        }
+    }
+    let mut place = 0..;
+    all.retain(|_| place.next().is_some_and(|place| !joined.contains(&place)));
+    all
+}

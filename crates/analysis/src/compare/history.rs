@@ -1,0 +1,241 @@
+//! Many states of what is compared, one behind the other: each against the one before it, and against the first.
+//!
+//! All of these comparisons together are wrong in no more than the share that was allowed (Bonferroni), as the pairs of one comparison are.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_record::Case;
+
+use super::pairs::is_same;
+use super::{Analysed, Change, Comparison, Cost, Outcome, Pair, Quantity, Request, common_hertz, compare_at, quantity};
+use crate::serialised::{Conditions, conditions};
+
+/// A state with its records.
+#[derive(Clone, Debug)]
+pub struct State<'a> {
+    /// A commit, a version: what its folder is called; hostile text until escaped.
+    pub name: String,
+    /// Its records, the oldest first.
+    pub records: Vec<Analysed<'a>>,
+}
+
+/// A state, in words.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(rename = "State")]
+pub struct Dated {
+    /// What its folder or record is called.
+    pub name: String,
+    /// When its first record was begun (RFC 3339, UTC).
+    pub started_at: String,
+    /// How many it has.
+    pub records: usize,
+}
+
+/// What a cost was in one state.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+pub struct Step {
+    /// The cost, at one clock of the core for all states; `None` where it has no number.
+    pub cost: Option<Cost>,
+    /// Against the state before; `None` of the first.
+    pub to_before: Option<Outcome>,
+    /// Against the first state; `None` of the first.
+    pub to_first: Option<Outcome>,
+}
+
+/// One cost through all states.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Trend {
+    /// The conditions.
+    #[serde(flatten, serialize_with = "conditions")]
+    #[schemars(with = "Conditions<'static>")]
+    pub case: Case,
+    /// Which cost.
+    #[serde(flatten, serialize_with = "quantity::with_unit")]
+    #[schemars(with = "quantity::WithUnit")]
+    pub quantity: Quantity,
+    /// One for each state.
+    pub steps: Vec<Step>,
+}
+
+/// What became of costs from state to state.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct History {
+    /// The states, the oldest first.
+    pub states: Vec<Dated>,
+    /// Of all verdicts together.
+    pub confidence: f64,
+    /// Comparisons of two states, which share the error that is allowed.
+    pub comparisons: usize,
+    /// Core cycles a second at which costs are given; `None` if as measured.
+    pub hertz: Option<f64>,
+    /// The share asked for: 0.05 is 5 %.
+    pub fail_above: Option<f64>,
+    /// Costs that have grown by more in the newest state: against the one before, or against the first.
+    pub grown: Option<usize>,
+    /// One for each case of any state.
+    pub trends: Vec<Trend>,
+}
+
+impl Step {
+    fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.to_before.iter().chain(&self.to_first)
+    }
+
+    /// Whether it is shown to be slower than before or at first, with a ratio above 1 plus this.
+    pub fn is_slower_by_more_than(&self, share: f64) -> bool {
+        self.outcomes().any(|outcome| {
+            matches!(outcome, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
+        })
+    }
+
+    /// Whether something of it has no verdict.
+    pub fn is_open(&self) -> bool {
+        self.outcomes().any(|outcome| !matches!(outcome, Outcome::Compared { .. }))
+    }
+}
+
+impl History {
+    /// The newest step of each cost.
+    pub fn newest(&self) -> impl Iterator<Item = (&Trend, &Step)> {
+        self.trends.iter().filter_map(|trend| Some((trend, trend.steps.last()?)))
+    }
+}
+
+/// Compares states, the oldest first.
+pub fn history(states: &[State<'_>], request: Request<'_>) -> History {
+    let count = states.len();
+    let comparisons = (2 * count).saturating_sub(3).max(1);
+    let of_each = Request { confidence: 1.0 - (1.0 - request.confidence) / comparisons as f64, ..request };
+    let hertz = common_hertz(states.iter().flat_map(|state| &state.records).map(|(_, findings)| *findings));
+    let compared =
+        |base: usize, new: usize| compare_at(hertz, &states[base].records, &states[new].records, &[], of_each);
+    let mut trends = Vec::new();
+    for place in 1..count {
+        let before = compared(place - 1, place);
+        let first = if place > 1 { compared(0, place) } else { before.clone() };
+        add(&mut trends, count, place, before, first);
+    }
+    let mut history = History {
+        states: states.iter().map(dated).collect(),
+        confidence: request.confidence,
+        comparisons,
+        hertz,
+        fail_above: request.fail_above,
+        grown: None,
+        trends,
+    };
+    history.grown =
+        request.fail_above.map(|share| history.newest().filter(|(_, step)| step.is_slower_by_more_than(share)).count());
+    history
+}
+
+fn dated(state: &State<'_>) -> Dated {
+    let started_at = state.records.first().map(|(record, _)| record.header.started_at.clone()).unwrap_or_default();
+    Dated { name: state.name.clone(), started_at, records: state.records.len() }
+}
+
+fn add(trends: &mut Vec<Trend>, states: usize, place: usize, before: Comparison, first: Comparison) {
+    for pair in before.pairs {
+        if let Some(steps) = steps_of(trends, states, &pair) {
+            if place == 1 {
+                steps[0].cost = pair.base;
+            }
+            steps[place].cost = pair.new;
+            steps[place].to_before = Some(pair.outcome);
+        }
+    }
+    for pair in first.pairs {
+        if let Some(steps) = steps_of(trends, states, &pair) {
+            steps[place].to_first = Some(pair.outcome);
+        }
+    }
+}
+
+/// Those of the cost that a pair is about; new ones where there are none yet.
+fn steps_of<'a>(trends: &'a mut Vec<Trend>, states: usize, pair: &Pair) -> Option<&'a mut Vec<Step>> {
+    let case = pair.case()?;
+    let at = trends.iter().position(|trend| is_same(&trend.case, case) && trend.quantity == pair.quantity);
+    let at = at.unwrap_or_else(|| {
+        trends.push(Trend { case: case.clone(), quantity: pair.quantity, steps: vec![Step::default(); states] });
+        trends.len() - 1
+    });
+    Some(&mut trends[at].steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::runs;
+    use super::*;
+    use crate::findings::Findings;
+    use crate::testing::FakeCase;
+    use switchcost_record::MeasureRecord;
+
+    type Runs = Vec<(MeasureRecord, Findings)>;
+
+    fn found(factors: &[f64], request: Request<'_>) -> History {
+        let of = |(seed, factor): (u64, &f64)| runs(4, seed, 0.005, *factor, &[FakeCase::pipe()]);
+        let all: Vec<Runs> = (1..).zip(factors).map(of).collect();
+        let state = |(number, runs)| {
+            let runs: &Runs = runs;
+            State {
+                name: format!("c{number}"),
+                records: runs.iter().map(|(record, findings)| (record, findings)).collect(),
+            }
+        };
+        history(&(0..).zip(&all).map(state).collect::<Vec<_>>(), request)
+    }
+
+    fn verdicts(history: &History, of: fn(&Step) -> &Option<Outcome>) -> Vec<Option<Change>> {
+        let verdict = |step: &Step| match of(step) {
+            Some(Outcome::Compared { verdict, .. }) => Some(*verdict),
+            _ => None,
+        };
+        history.trends[0].steps.iter().map(verdict).collect()
+    }
+
+    #[test]
+    fn a_jump_is_shown_where_it_is_and_stays_against_the_first() {
+        use Change::{NoDifferenceShown as None_, Slower};
+        let found = found(&[1.0, 1.0, 1.1, 1.1], Request { fail_above: Some(0.05), ..Request::default() });
+        assert_eq!((found.states.len(), found.comparisons, found.trends.len()), (4, 5, 1));
+        assert_eq!(verdicts(&found, |step| &step.to_before), [None, Some(None_), Some(Slower), Some(None_)]);
+        assert_eq!(verdicts(&found, |step| &step.to_first), [None, Some(None_), Some(Slower), Some(Slower)]);
+        assert_eq!(found.grown, Some(1), "the newest is slower than the first");
+        assert!(found.trends[0].steps.iter().all(|step| step.cost.is_some()));
+    }
+
+    #[test]
+    fn what_creeps_is_shown_against_the_first_and_not_from_step_to_step() {
+        let creeping: Vec<f64> = (0..8).map(|step| 1.0 + 0.012 * f64::from(step)).collect();
+        let found = found(&creeping, Request { fail_above: Some(0.05), ..Request::default() });
+        assert!(
+            verdicts(&found, |step| &step.to_before)[1..].iter().all(|one| *one == Some(Change::NoDifferenceShown))
+        );
+        assert_eq!(verdicts(&found, |step| &step.to_first).last(), Some(&Some(Change::Slower)));
+        assert_eq!(found.grown, Some(1));
+    }
+
+    /// The nominal 10 % of 60 and two standard deviations of chance: 10.
+    #[test]
+    fn states_that_are_the_same_seldom_differ() {
+        let is_alarm = |trial: &u64| {
+            let all: Vec<Runs> =
+                (1..=4).map(|seed| runs(3, 100 * trial + seed, 0.02, 1.0, &[FakeCase::pipe()])).collect();
+            let state = |runs| {
+                let runs: &Runs = runs;
+                State {
+                    name: String::new(),
+                    records: runs.iter().map(|(record, findings)| (record, findings)).collect(),
+                }
+            };
+            let found = history(&all.iter().map(state).collect::<Vec<_>>(), Request::default());
+            let is_called = |step: &Step| {
+                step.outcomes()
+                    .any(|outcome| !matches!(outcome, Outcome::Compared { verdict: Change::NoDifferenceShown, .. }))
+            };
+            found.trends[0].steps.iter().any(is_called)
+        };
+        let alarms = (1..=60).filter(is_alarm).count();
+        assert!(alarms <= 10, "{alarms} of 60");
+    }
+}

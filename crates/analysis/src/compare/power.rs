@@ -1,0 +1,29 @@
+//! What a comparison would show if it were there.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::{Comparison, Outcome, Pair};
+
+impl Comparison {
+    /// The smallest change that would be shown in each number that was asked for, with this power: a share, such as 0.02. `None` where a number
+    /// has no interval.
+    ///
+    /// An interval of half-width *h* at confidence *C* leaves out 1 with probability *P* where the truth is *h* (1 + z(P) / z(C)) away, on the
+    /// logarithm: z are quantiles of the normal distribution, so that few runs need a little more than that.
+    pub fn detectable(&self, power: f64) -> Option<f64> {
+        let main: Vec<&Pair> = self.pairs.iter().filter(|pair| pair.is_main()).collect();
+        let each = 1.0 - (1.0 - self.confidence) / self.compared.max(1) as f64;
+        let normal = Normal::standard();
+        let beyond = 1.0 + normal.inverse_cdf(power) / normal.inverse_cdf(0.5 + each / 2.0);
+        let changes: Option<Vec<f64>> = main.iter().map(|pair| Some((half_width(pair)? * beyond).exp_m1())).collect();
+        changes?.into_iter().reduce(f64::max)
+    }
+}
+
+/// Of the ratio's logarithm.
+fn half_width(pair: &Pair) -> Option<f64> {
+    match &pair.outcome {
+        Outcome::Compared { ratio, .. } => Some((ratio.high / ratio.low).ln() / 2.0),
+        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => None,
+    }
+}

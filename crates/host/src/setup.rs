@@ -1,0 +1,120 @@
+//! A program under a set-up of its own: shell commands before it, a wrapper around it, and behind it whatever they did undone, however it ends.
+//!
+//! A *keeper* sees to that: this very program, started anew, as [`crate::restorer`] is. What it starts becomes its own when it loses its
+//! parent (PR_SET_CHILD_SUBREAPER); its standard input ends when it is to stop, or the run is gone.
+
+mod keeper;
+mod settings;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+pub use keeper::keep;
+
+/// First argument with which the program keeps a set-up instead.
+pub const KEEPER_ARGUMENT: &str = "keep-one-setup";
+
+/// How often it is asked whether to stop.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// What is set up around a program; each may be empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Commands for the shell that then starts the program: what they change of themselves, the program inherits.
+    pub commands: String,
+    /// A command that starts the program, which follows it: `perf stat --`.
+    pub wrapper: String,
+    /// Commands for a shell behind it.
+    pub undo: String,
+}
+
+/// What came of a program and of undoing its set-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The exit code of program or commands, as a shell has it; none where it was told to stop.
+    pub code: Option<i32>,
+    /// What could not be undone, and why.
+    pub complaints: Vec<String>,
+}
+
+/// A program under way in its set-up. Dropped, it is ended, and all is undone.
+#[derive(Debug)]
+pub struct Keeper {
+    process: Child,
+    /// Its end asks to stop.
+    line: Option<ChildStdin>,
+}
+
+/// Why there is no result of a keeper.
+#[derive(Debug)]
+pub enum NotKept {
+    /// It was still under way.
+    Late,
+    /// It could not be waited for.
+    Failed(io::Error),
+}
+
+impl Setup {
+    /// Starts the program in it; all that it and the commands print goes to `log`.
+    ///
+    /// # Errors
+    /// Where there is no process to be had.
+    pub fn start(&self, program: &[OsString], log: File) -> io::Result<Keeper> {
+        let mut command = Command::new("/proc/self/exe");
+        // Signals from the terminal are for the run, which then asks.
+        command.arg0("switchcost").arg(KEEPER_ARGUMENT).args([&self.commands, &self.wrapper, &self.undo]).args(program);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).process_group(0);
+        let mut process = command.spawn()?;
+        let line = process.stdin.take();
+        Ok(Keeper { process, line })
+    }
+}
+
+impl Keeper {
+    /// Waits until all is undone; has the program ended as soon as `should_stop`, and where it takes longer than `longest`.
+    ///
+    /// # Errors
+    /// Where it took longer.
+    pub fn wait(mut self, should_stop: &dyn Fn() -> bool, longest: Duration) -> Result<Kept, NotKept> {
+        let start = Instant::now();
+        let mut is_late = false;
+        while !self.has_reported().map_err(NotKept::Failed)? {
+            is_late |= self.line.is_some() && start.elapsed() > longest;
+            if is_late || should_stop() {
+                self.line = None;
+            }
+        }
+        let mut report = String::new();
+        let mut output = self.process.stdout.take().ok_or(NotKept::Late)?;
+        output.read_to_string(&mut report).map_err(NotKept::Failed)?;
+        if is_late { Err(NotKept::Late) } else { parsed(&report).map_err(NotKept::Failed) }
+    }
+
+    fn has_reported(&self) -> io::Result<bool> {
+        let Some(output) = &self.process.stdout else { return Ok(true) };
+        match poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&LOOK)) {
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            ready => Ok(ready? > 0),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.line = None;
+        let _ = self.process.wait();
+    }
+}
+
+/// The first line is the code, or `stopped`; the others are complaints.
+fn parsed(report: &str) -> io::Result<Kept> {
+    let mut lines = report.lines();
+    let first = lines.next().ok_or_else(|| io::Error::other("the process that keeps the set-up was killed"))?;
+    Ok(Kept { code: first.parse().ok(), complaints: lines.map(str::to_owned).collect() })
+}

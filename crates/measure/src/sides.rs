@@ -1,0 +1,155 @@
+//! Two sides measured in turns, until enough is known or time is up.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use switchcost_units::Nanos;
+
+/// One of the two that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// What is compared with.
+    Base,
+    /// What is compared.
+    New,
+}
+
+/// How long it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Each side gets so many runs, however long they take.
+    pub least_runs: u32,
+    /// No pair of runs begins that would end behind it.
+    pub budget: Nanos,
+}
+
+/// Why it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Enough was known.
+    Enough,
+    /// The next pair would not have fitted.
+    Budget,
+    /// It was told to stop.
+    Interrupted,
+}
+
+/// Whoever runs one side at a time, and knows whether that was enough.
+pub trait Runs {
+    /// What a run may fail with, which ends all.
+    type Error;
+
+    /// Runs a side once.
+    fn run(&mut self, side: Side) -> Result<(), Self::Error>;
+
+    /// Whether the runs so far are enough; asked behind each pair.
+    fn is_enough(&mut self) -> Result<bool, Self::Error>;
+
+    /// Time since the start.
+    fn elapsed(&self) -> Nanos;
+
+    /// Whether to stop at once.
+    fn should_stop(&self) -> bool;
+}
+
+/// Pairs of sides in an order drawn by chance, of which each second one mirrors the first: ABBA or BAAB. A drift falls on both sides alike.
+pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    std::iter::repeat_with(move || {
+        let (first, second) = if random.random() { (Side::Base, Side::New) } else { (Side::New, Side::Base) };
+        [[first, second], [second, first]]
+    })
+    .flatten()
+}
+
+/// Runs both sides in turns.
+///
+/// # Errors
+/// Where a run fails.
+pub fn in_turns<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<Ended, R::Error> {
+    for (done, pair) in (1..).zip(order(seed)) {
+        for side in pair {
+            if runs.should_stop() {
+                return Ok(Ended::Interrupted);
+            }
+            runs.run(side)?;
+        }
+        if done < limits.least_runs || runs.should_stop() {
+            continue;
+        }
+        if runs.is_enough()? {
+            return Ok(Ended::Enough);
+        }
+        let elapsed = runs.elapsed().0;
+        if elapsed.saturating_add(elapsed / u64::from(done)) > limits.budget.0 {
+            return Ok(Ended::Budget);
+        }
+    }
+    Ok(Ended::Budget)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs of a second each, enough or told to stop behind so many.
+    #[derive(Default)]
+    struct Script {
+        done: Vec<Side>,
+        enough_behind: Option<usize>,
+        stop_behind: Option<usize>,
+    }
+
+    impl Runs for Script {
+        type Error = String;
+
+        fn run(&mut self, side: Side) -> Result<(), String> {
+            self.done.push(side);
+            Ok(())
+        }
+
+        fn is_enough(&mut self) -> Result<bool, String> {
+            Ok(self.enough_behind.is_some_and(|runs| self.done.len() >= runs))
+        }
+
+        fn elapsed(&self) -> Nanos {
+            Nanos::seconds(self.done.len() as u64)
+        }
+
+        fn should_stop(&self) -> bool {
+            self.stop_behind.is_some_and(|runs| self.done.len() >= runs)
+        }
+    }
+
+    fn ended(mut script: Script, least_runs: u32, budget: u64) -> (Ended, usize) {
+        let limits = Limits { least_runs, budget: Nanos::seconds(budget) };
+        let ended = in_turns(&mut script, limits, 1).expect("no run fails");
+        (ended, script.done.len())
+    }
+
+    #[test]
+    fn each_four_runs_are_a_mirror_and_both_orders_occur() {
+        let fours: Vec<[Side; 2]> = order(7).take(200).collect();
+        for four in fours.chunks(2) {
+            assert_eq!([four[1][1], four[1][0]], four[0]);
+        }
+        let base_first = fours.chunks(2).filter(|four| four[0][0] == Side::Base).count();
+        assert!((30..=70).contains(&base_first), "{base_first} of 100");
+    }
+
+    #[test]
+    fn it_ends_when_enough_is_known_and_not_before_the_least_runs() {
+        assert_eq!(ended(Script { enough_behind: Some(2), ..Script::default() }, 5, 100), (Ended::Enough, 10));
+        assert_eq!(ended(Script { enough_behind: Some(15), ..Script::default() }, 5, 100), (Ended::Enough, 16));
+    }
+
+    #[test]
+    fn no_pair_begins_that_would_end_behind_the_budget() {
+        assert_eq!(ended(Script::default(), 2, 13), (Ended::Budget, 12));
+        assert_eq!(ended(Script::default(), 5, 3), (Ended::Budget, 10), "the least runs come first");
+    }
+
+    #[test]
+    fn told_to_stop_it_begins_no_run() {
+        assert_eq!(ended(Script { stop_behind: Some(3), ..Script::default() }, 5, 100), (Ended::Interrupted, 3));
+    }
+}

@@ -1,0 +1,108 @@
+//! What the kernel's functions execute a switch, on both sides: those that changed most, first.
+
+use switchcost_analysis::compare::{Change, Comparison, Cost, Outcome, Pair, Part, Subject};
+
+use super::words::{design, tone, verdict};
+use crate::entry::{Entry, Side};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::NO_NUMBER;
+use crate::simulate::amount::rounded;
+
+/// So many functions, by how many instructions they changed.
+pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
+    let mut rows: Vec<(&str, String, &Pair)> = comparison.pairs.iter().filter_map(of_function).collect();
+    if rows.is_empty() {
+        return;
+    }
+    rows.sort_by(|a, b| change(b.2).abs().total_cmp(&change(a.2).abs()));
+    let all: f64 = rows.iter().map(|(.., pair)| change(pair)).sum();
+    let caption =
+        format!("of those with 1 % of its instructions or more, {} in all; instructions a switch", signed(all));
+    page.heading("The kernel's functions", &caption);
+    let more = rows.len().saturating_sub(most);
+    rows.truncate(most);
+    let designs: Vec<&String> = rows.iter().map(|(_, design, _)| design).collect();
+    let has_several = designs.windows(2).any(|two| two[0] != two[1]);
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("function", Side::Left);
+    for name in ["base", "new", "change", "new/base", "interval", "misses"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("difference", Side::Left);
+    for (function, design, pair) in &rows {
+        let name = if has_several { format!("{function}, {design}") } else { (*function).to_owned() };
+        grid.row(row(name, pair, misses(comparison, pair, function)));
+    }
+    page.grid(&grid);
+    page.prose("misses: of its code and data, new less base");
+    if more > 0 {
+        page.prose(&format!("and {more} more: --details"));
+    }
+}
+
+fn of_function(pair: &Pair) -> Option<(&str, String, &Pair)> {
+    let Subject::Simulated(place) = &pair.subject else { return None };
+    let Part::Function(function) = &place.part else { return None };
+    Some((function, design(place), pair))
+}
+
+fn number(cost: Option<&Cost>) -> f64 {
+    cost.map_or(0.0, |cost| cost.value)
+}
+
+/// What is not on a side executes nothing there.
+fn change(pair: &Pair) -> f64 {
+    number(pair.new.as_ref()) - number(pair.base.as_ref())
+}
+
+fn signed(number: f64) -> String {
+    if number > 0.0 { format!("+{}", rounded(number)) } else { rounded(number) }
+}
+
+fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
+    let side = |cost: &Option<Cost>| cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| rounded(cost.value));
+    let interval = match &pair.outcome {
+        Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),
+        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => NO_NUMBER.to_owned(),
+    };
+    let difference = match &pair.outcome {
+        Outcome::Compared { verdict: Change::NoDifferenceShown, .. } => "none shown".into(),
+        Outcome::Compared { verdict: change, .. } => Entry::new(verdict(*change, pair.quantity), tone(*change)),
+        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => "no verdict".into(),
+    };
+    vec![
+        name.into(),
+        side(&pair.base).into(),
+        side(&pair.new).into(),
+        signed(change(pair)).into(),
+        pair.base
+            .zip(pair.new)
+            .map_or(NO_NUMBER.to_owned(), |(base, new)| format!("{:.3}", new.value / base.value))
+            .into(),
+        interval.into(),
+        misses.into(),
+        difference,
+    ]
+}
+
+/// Less is no change of misses a switch.
+const LEAST_MISSES: f64 = 0.005;
+/// Levels that are named.
+const LEVELS_NAMED: usize = 2;
+
+/// `L1I +0.82, L1D -1.2`.
+fn misses(comparison: &Comparison, of: &Pair, name: &str) -> String {
+    let Subject::Simulated(whole) = &of.subject else { return String::new() };
+    let of_level = |pair: &Pair| {
+        let Subject::Simulated(place) = &pair.subject else { return None };
+        let is_same = (&place.base_design, &place.new_design) == (&whole.base_design, &whole.new_design);
+        match &place.part {
+            Part::FunctionLevel { function, level } if is_same && function == name => {
+                Some(format!("{level} {}", signed(change(pair)))).filter(|_| change(pair).abs() >= LEAST_MISSES)
+            }
+            _ => None,
+        }
+    };
+    comparison.pairs.iter().filter_map(of_level).take(LEVELS_NAMED).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,290 @@
+//! Costs through many states: the newest first in words, then each cost from state to state, and a figure.
+
+use plotly::common::{Line, Marker, Mode};
+use plotly::{Scatter, Trace};
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_analysis::compare::{Change, Cost, Dated, History, Outcome, Step, Trend};
+use switchcost_record::Case;
+
+use super::words::{in_percent, quantity, tone, value, verdict, with_interval};
+use crate::entry::{Entry, Side, Tone};
+use crate::figure::{Drawing, Figure, colour, interval_bars, label, layout, list_axis, time_axis};
+use crate::for_programs::{Document, Form, Table};
+use crate::format::{InEveryFormat, written};
+use crate::grid::Grid;
+use crate::measure::conditions;
+use crate::page::{Block, Page};
+use crate::quantity::{NO_NUMBER, confidence};
+use crate::{Format, Style};
+
+/// States and costs on one screen; of more the newest, and those that changed.
+const STATES_SHOWN: usize = 12;
+const COSTS_SHOWN: usize = 2;
+
+/// Nanoseconds in a second.
+const NANOS: f64 = 1e9;
+
+impl Form for &History {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.history/1";
+}
+
+/// Writes costs through many states.
+pub fn render_history(history: &History, format: Format, style: Style) -> String {
+    written(history, format, style)
+}
+
+impl InEveryFormat for History {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        if style.is_detailed {
+            add(page, self, usize::MAX, usize::MAX);
+        } else {
+            add(page, self, STATES_SHOWN, COSTS_SHOWN);
+            page.gap();
+            page.line("all of it: --details; figures: -o page.html", Tone::Usual);
+        }
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![rows(self)]
+    }
+}
+
+/// The same for a reader of figures.
+pub(crate) fn blocks(history: &History) -> Vec<Block> {
+    let mut page = Page::with_figures();
+    add(&mut page, history, usize::MAX, usize::MAX);
+    page.into_blocks()
+}
+
+fn add(page: &mut Page, history: &History, states: usize, costs: usize) {
+    page.paragraph(&answer(history));
+    page.figure(|| figure(history));
+    let mut trends: Vec<&Trend> = history.trends.iter().collect();
+    trends.sort_by_key(|trend| std::cmp::Reverse(trend.steps.iter().filter(|step| is_changed(step)).count()));
+    for trend in trends.iter().take(costs) {
+        page.heading(&name(history, trend), "from state to state");
+        page.grid(&grid(history, trend, states));
+    }
+    let more = trends.len().saturating_sub(costs);
+    if more > 0 {
+        page.prose(&format!("and {more} more costs: --details"));
+    }
+    page.gap();
+    page.prose(&format!(
+        "All intervals of all {} comparisons together hold with {} confidence.{}",
+        history.comparisons,
+        confidence(history.confidence),
+        history
+            .hertz
+            .map(|hertz| format!(" Costs are given for a core at {:.2} GHz.", hertz / 1e9))
+            .unwrap_or_default()
+    ));
+}
+
+/// In the words that distinguish it from others.
+fn name(history: &History, trend: &Trend) -> String {
+    let cases: Vec<&Case> = history.trends.iter().map(|trend| &trend.case).collect();
+    format!("{}, {}", conditions::label_among(&trend.case, &cases), quantity(trend.quantity))
+}
+
+fn is_changed(step: &Step) -> bool {
+    let is = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Compared { verdict, .. }) if *verdict != Change::NoDifferenceShown);
+    is(&step.to_before) || is(&step.to_first)
+}
+
+/// What the newest state is like, beside the one before and the first.
+fn answer(history: &History) -> String {
+    let [first, .., before, newest] = history.states.as_slice() else {
+        return match history.states.as_slice() {
+            [first, newest] => against(history, newest, first, |step| &step.to_before),
+            _ => "There is nothing to compare: need two states.".to_owned(),
+        } + &limit(history);
+    };
+    let to_before = against(history, newest, before, |step| &step.to_before);
+    let to_first = against(history, newest, first, |step| &step.to_first);
+    format!("{to_before} {to_first}{}", limit(history))
+}
+
+fn against(history: &History, newest: &Dated, other: &Dated, of: fn(&Step) -> &Option<Outcome>) -> String {
+    let count = |change: Option<Change>| {
+        let is = |step: &Step| match of(step) {
+            Some(Outcome::Compared { verdict, .. }) => change.is_none_or(|change| *verdict == change),
+            _ => false,
+        };
+        history.newest().filter(|(_, step)| is(step)).count()
+    };
+    let (slower, faster, all) = (count(Some(Change::Slower)), count(Some(Change::Faster)), count(None));
+    let costs = if all == 1 { "1 cost".to_owned() } else { format!("{all} costs") };
+    let beside = format!("{} beside {}", newest.name, other.name);
+    match (slower, faster) {
+        _ if all == 0 => format!("Nothing of {beside} could be compared."),
+        (0, 0) => format!("No difference of {beside} was shown in {costs}."),
+        (slower, 0) => format!("{beside}: slower in {slower} of {costs}."),
+        (0, faster) => format!("{beside}: faster in {faster} of {costs}."),
+        (slower, faster) => format!("{beside}: slower in {slower} and faster in {faster} of {costs}."),
+    }
+}
+
+fn limit(history: &History) -> String {
+    let (Some(share), Some(grown)) = (history.fail_above, history.grown) else { return String::new() };
+    match grown {
+        0 => format!(" No cost has grown by more than {}.", in_percent(share)),
+        1 => format!(" 1 cost has grown by more than {}.", in_percent(share)),
+        many => format!(" {many} costs have grown by more than {}.", in_percent(share)),
+    }
+}
+
+fn grid(history: &History, trend: &Trend, most: usize) -> Grid {
+    let mut grid = Grid::with_one_line_a_row(1);
+    grid.column("state", Side::Left);
+    for name in ["records", "cost", "to the one before", "to the first"] {
+        grid.column(name, Side::Right);
+    }
+    grid.column("difference", Side::Left);
+    let skipped = history.states.len().saturating_sub(most);
+    for (state, step) in history.states.iter().zip(&trend.steps).skip(skipped) {
+        let cost = step.cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| value(cost, trend.quantity.unit()));
+        grid.row(vec![
+            Entry::from(&state.name),
+            state.records.to_string().into(),
+            cost.into(),
+            ratio(&step.to_before).into(),
+            ratio(&step.to_first).into(),
+            difference(step, trend),
+        ]);
+    }
+    grid
+}
+
+fn ratio(outcome: &Option<Outcome>) -> String {
+    match outcome {
+        Some(Outcome::Compared { ratio, .. }) => format!("{:.3} ({:.3} to {:.3})", ratio.ratio, ratio.low, ratio.high),
+        Some(Outcome::NotJudged { ratio, .. }) => format!("{ratio:.3}"),
+        Some(Outcome::NotComparable { .. }) => NO_NUMBER.to_owned(),
+        None => String::new(),
+    }
+}
+
+fn difference(step: &Step, trend: &Trend) -> Entry {
+    let named = |outcome: &Option<Outcome>, than: &str| match outcome {
+        Some(Outcome::Compared { verdict: change, .. }) if *change != Change::NoDifferenceShown => {
+            Some(Entry::new(format!("{} than {than}", verdict(*change, trend.quantity)), tone(*change)))
+        }
+        _ => None,
+    };
+    let why = match &step.to_before {
+        Some(Outcome::NotComparable { why } | Outcome::NotJudged { why, .. }) => why.clone(),
+        Some(Outcome::Compared { .. }) => "none shown".to_owned(),
+        None => String::new(),
+    };
+    named(&step.to_before, "before").or_else(|| named(&step.to_first, "at first")).unwrap_or_else(|| why.into())
+}
+
+/// A row for each cost in each state.
+fn rows(history: &History) -> Table {
+    let names = [
+        "case",
+        "quantity",
+        "state",
+        "started_at",
+        "records",
+        "cost_ns",
+        "low_ns",
+        "high_ns",
+        "to_before",
+        "to_before_low",
+        "to_before_high",
+        "to_first",
+        "to_first_low",
+        "to_first_high",
+    ];
+    let cases: Vec<&Case> = history.trends.iter().map(|trend| &trend.case).collect();
+    let of_trend = |trend: &Trend| -> Table {
+        history.states.iter().zip(&trend.steps).map(|(state, step)| row((trend, &cases), state, step)).collect()
+    };
+    std::iter::once(names.map(str::to_owned).to_vec()).chain(history.trends.iter().flat_map(of_trend)).collect()
+}
+
+fn row((trend, cases): (&Trend, &[&Case]), state: &Dated, step: &Step) -> Vec<String> {
+    let mut row = vec![
+        conditions::label_among(&trend.case, cases),
+        trend.quantity.name().to_owned(),
+        state.name.clone(),
+        state.started_at.clone(),
+        state.records.to_string(),
+    ];
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let (low, high) = step.cost.and_then(|cost| cost.interval).unzip();
+    row.extend([step.cost.map(|cost| cost.value), low, high].map(number));
+    for outcome in [&step.to_before, &step.to_first] {
+        let ratio = match outcome {
+            Some(Outcome::Compared { ratio, .. }) => [ratio.ratio, ratio.low, ratio.high].map(Some),
+            _ => [None; 3],
+        };
+        row.extend(ratio.map(number));
+    }
+    row
+}
+
+fn figure(history: &History) -> Option<Figure> {
+    let names: Vec<String> = history.states.iter().map(|state| state.name.clone()).collect();
+    let traces: Vec<Box<dyn Trace>> = history
+        .trends
+        .iter()
+        .enumerate()
+        .filter_map(|(number, trend)| line(number, trend, name(history, trend), &names))
+        .collect();
+    if traces.is_empty() {
+        return None;
+    }
+    let layout = layout().x_axis(list_axis("", &names).tick_angle(-40.0)).y_axis(time_axis("cost"));
+    Some(Figure {
+        name: "history".to_owned(),
+        title: "Costs from state to state".to_owned(),
+        caption: format!(
+            "Bars are the intervals of each state by itself (as wide as {} for all verdicts together takes); the verdicts are those of \
+             the ratios below.",
+            confidence(history.confidence)
+        ),
+        drawing: Drawing::new(traces, layout),
+        table: None,
+    })
+}
+
+/// Gaps where a state has no number.
+fn line(number: usize, trend: &Trend, name: String, names: &[String]) -> Option<Box<dyn Trace>> {
+    let costs: Vec<Option<&Cost>> =
+        trend.steps.iter().map(|step| step.cost.as_ref().filter(|cost| cost.value > 0.0)).collect();
+    if costs.iter().all(Option::is_none) {
+        return None;
+    }
+    let values: Vec<f64> = costs.iter().map(|cost| cost.map_or(0.0, |cost| cost.value / NANOS)).collect();
+    let end = |(cost, value): (&Option<&Cost>, &f64)| {
+        let interval = cost.and_then(|cost| cost.interval);
+        interval.map_or((*value, *value), |(low, high)| (low / NANOS, high / NANOS))
+    };
+    let ends: Vec<(f64, f64)> = costs.iter().zip(&values).map(end).collect();
+    let hover = |(cost, state): (&Option<&Cost>, &String)| {
+        let text = cost.map(|cost| with_interval(cost, trend.quantity.unit())).unwrap_or_default();
+        format!("{}<br>{}: {text}", label(&name), label(state))
+    };
+    let hovers: Vec<String> = costs.iter().zip(names).map(hover).collect();
+    let heights: Vec<Option<f64>> = costs.iter().map(|cost| cost.map(|cost| cost.value / NANOS)).collect();
+    let colour = colour(number);
+    Some(
+        Scatter::new((0..names.len()).map(|place| place as f64).collect(), heights)
+            .name(label(&name))
+            .mode(Mode::LinesMarkers)
+            .error_y(interval_bars(&values, &ends, colour))
+            .line(Line::new().color(colour).width(1.5))
+            .marker(Marker::new().color(colour).size(8))
+            .hover_text_array(hovers)
+            .hover_template("%{hovertext}<extra></extra>"),
+    )
+}

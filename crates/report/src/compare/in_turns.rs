@@ -1,0 +1,112 @@
+//! Two sides that were measured in turns: what their comparison says, how each was set up, and what that leaves.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_analysis::compare::{Ended, InTurns, Side};
+
+use super::{csv, environment, screen};
+use crate::Format;
+use crate::Style;
+use crate::entry::{Entry, Side as Aligned};
+use crate::for_programs::{Document, Form, Table};
+use crate::format::{InEveryFormat, written};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::time;
+
+impl Form for &InTurns {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.ab/1";
+}
+
+/// Writes what runs in turns came to.
+pub fn render_in_turns(turns: &InTurns, format: Format, style: Style) -> String {
+    written(turns, format, style)
+}
+
+impl InEveryFormat for InTurns {
+    fn add_to(&self, page: &mut Page, style: Style) {
+        let rest = if style.is_detailed {
+            super::add(page, &self.comparison);
+            page.gap();
+            page.items_up_to(usize::MAX, &notes(self));
+            None
+        } else {
+            screen::add_with(page, &self.comparison, &notes(self));
+            Some(format!("all of it: switchcost compare --details {0}/base {0}/new", self.folder))
+        };
+        page.heading("Set-ups", &ran(self));
+        let texts = [&self.base, &self.new].map(|arm| [&arm.setup, &arm.wrapper, &arm.undo]);
+        if texts.iter().flatten().any(|text| !text.is_empty()) {
+            page.grid(&setups(self));
+        }
+        if !self.left.is_empty() {
+            page.heading("Left behind", "what is not as it was before the first run");
+            page.grid(&environment(Grid::with_one_line_a_row(1), &self.left));
+        }
+        if let Some(rest) = rest {
+            page.gap();
+            page.line(&rest, crate::entry::Tone::Usual);
+        }
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![csv::table(&self.comparison)]
+    }
+}
+
+fn count(turns: &InTurns, side: Side) -> usize {
+    turns.order.iter().filter(|one| **one == side).count()
+}
+
+/// `in turns, 9 runs of each in 58.1 s`.
+fn ran(turns: &InTurns) -> String {
+    let (base, new) = (count(turns, Side::Base), count(turns, Side::New));
+    let runs =
+        if base == new { format!("{base} runs of each") } else { format!("{base} runs of base and {new} of new") };
+    format!("{runs} in turns, in {}", time(turns.elapsed_ns.0 as f64))
+}
+
+fn setups(turns: &InTurns) -> Grid {
+    let mut grid = Grid::new(1);
+    for name in ["side", "before each run", "started with", "behind each run"] {
+        grid.column(name, Aligned::Left);
+    }
+    for (name, arm) in [("base", &turns.base), ("new", &turns.new)] {
+        let [setup, wrapper, undo] = [&arm.setup, &arm.wrapper, &arm.undo].map(String::as_str);
+        grid.row([name, setup, wrapper, undo].map(Entry::from).to_vec());
+    }
+    grid
+}
+
+fn notes(turns: &InTurns) -> Vec<String> {
+    let mut notes = vec![ending(turns)];
+    notes.extend(turns.complaints.iter().cloned());
+    if !turns.left.is_empty() {
+        notes.push(
+            "Something is not as it was before the first run: undo it, with --base-undo and --new-undo next time."
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+fn ending(turns: &InTurns) -> String {
+    let percent = |share: f64| format!("{:.2} %", share * 100.0);
+    let (asked, power) = (percent(turns.detect), format!("{:.0} %", turns.power * 100.0));
+    let shown = match turns.detectable {
+        Some(found) => format!("a change of {} would be shown with a probability of {power}", percent(found)),
+        None => "of what could not be compared no change would be shown".to_owned(),
+    };
+    match turns.ended {
+        Ended::Power => format!("Enough runs for what was asked for ({asked}): {shown}."),
+        Ended::Budget => {
+            format!("The budget of {} ended it before {asked} would be: {shown}.", time(turns.budget_ns.0 as f64))
+        }
+        Ended::Interrupted => format!("It was interrupted: {shown}."),
+    }
+}

@@ -1,0 +1,78 @@
+//! A comparison as JUnit's XML, which CI systems show as tests: a test for each number that was asked for.
+//!
+//! A test fails where its number has grown by more than the limit, and is an error where it could not be compared.
+
+use std::fmt::Write as _;
+
+use switchcost_analysis::compare::{Comparison, Outcome, Pair};
+
+use super::answer;
+use super::words::{in_percent, label, quantity, side, verdict};
+use crate::plain::plain;
+
+/// The text of such a file.
+pub fn junit(comparison: &Comparison) -> String {
+    let tests: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.is_main()).collect();
+    let count = |is: &dyn Fn(&Pair) -> bool| tests.iter().filter(|pair| is(pair)).count();
+    let (failures, errors) = (count(&|pair| is_grown(comparison, pair)), count(&Pair::is_open));
+    let numbers = format!("tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"", tests.len());
+    let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
+    let _ = writeln!(text, "<testsuites name=\"switchcost\" {numbers}>");
+    let _ = writeln!(text, "  <testsuite name=\"switchcost compare\" {numbers} skipped=\"0\">");
+    text.push_str(&properties(comparison));
+    tests.iter().for_each(|pair| text.push_str(&test(comparison, pair)));
+    let _ = writeln!(text, "    <system-out>{}</system-out>", escaped(&answer::answer(comparison)));
+    text + "  </testsuite>\n</testsuites>\n"
+}
+
+/// The facts that differ.
+fn properties(comparison: &Comparison) -> String {
+    let facts = comparison.environment.iter().map(|fact| {
+        let values = format!("{}, now {}", fact.base.join(" | "), fact.new.join(" | "));
+        format!("      <property name=\"{}\" value=\"{}\"/>\n", escaped(&fact.what), escaped(&values))
+    });
+    let facts: String = facts.collect();
+    if facts.is_empty() { facts } else { format!("    <properties>\n{facts}    </properties>\n") }
+}
+
+fn test(comparison: &Comparison, pair: &Pair) -> String {
+    let name =
+        format!("    <testcase classname=\"{}\" name=\"{}\"", escaped(quantity(pair.quantity)), escaped(&label(pair)));
+    let said = format!("      <system-out>{}</system-out>\n", escaped(&said(pair)));
+    let outcome = match &pair.outcome {
+        _ if is_grown(comparison, pair) => {
+            let limit = in_percent(comparison.fail_above.unwrap_or_default());
+            let message = escaped(&format!("grown by more than {limit}: {}", self::said(pair)));
+            format!("      <failure type=\"grown\" message=\"{message}\"/>\n")
+        }
+        Outcome::NotComparable { why } | Outcome::NotJudged { why, .. } if pair.is_open() => {
+            format!("      <error type=\"not-comparable\" message=\"{}\"/>\n", escaped(why))
+        }
+        _ => String::new(),
+    };
+    format!("{name}>\n{outcome}{said}    </testcase>\n")
+}
+
+fn is_grown(comparison: &Comparison, pair: &Pair) -> bool {
+    comparison
+        .fail_above
+        .is_some_and(|share| comparison.slower_by_more_than(share).any(|grown| std::ptr::eq(grown, pair)))
+}
+
+/// `2.06 us, now 2.25 us: 1.090 times (1.084 to 1.096), slower`.
+fn said(pair: &Pair) -> String {
+    let sides = format!("{}, now {}", side(pair.base.as_ref(), pair), side(pair.new.as_ref(), pair));
+    match &pair.outcome {
+        Outcome::Compared { ratio, verdict: change } => {
+            let verdict = verdict(*change, pair.quantity);
+            format!("{sides}: {:.3} times ({:.3} to {:.3}), {verdict}", ratio.ratio, ratio.low, ratio.high)
+        }
+        Outcome::NotJudged { ratio, .. } => format!("{sides}: {ratio:.3} times, without a verdict"),
+        Outcome::NotComparable { .. } => sides,
+    }
+}
+
+/// Text between tags and within quotes.
+fn escaped(text: &str) -> String {
+    plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,114 @@
+//! `ab`: two set-ups, measured in turns.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use switchcost_units::Nanos;
+
+use super::compare::{VerdictFiles, parse_confidence, parse_share};
+use super::{OutputArguments, Verbosity};
+
+const AB_EXAMPLES: &str = "\
+Examples:
+  switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0'
+  switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
+  switchcost ab --new-with 'perf stat --' --fail-above 5%      exit code 6 if it makes a switch over 5 % dearer
+  switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
+  switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' --budget 3min -- --size 1MiB --reload
+
+A set-up is undone behind each run, and after Ctrl-C or kill -9, too: processes that it started are ended, settings of the
+scheduler (/proc/sys/kernel/sched_*, /sys/kernel/debug/sched) have their former values. What else it changes is undone by
+--base-undo and --new-undo. The runs are those of measure with the flags behind -- [default: --mechanism pipe].";
+
+/// Measures base and new in turns, each run in fresh processes, until a change of the size asked for would be shown or the budget is spent,
+/// and compares as compare does. Each set-up is undone behind its run.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = AB_EXAMPLES)]
+pub(crate) struct AbArguments {
+    /// Shell commands before each run of base; what they change of their own shell (limits, control group, nice value), the run inherits
+    #[arg(long, value_name = "SETUP", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    pub(crate) base: String,
+
+    /// The same for new
+    #[arg(long, value_name = "SETUP", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    pub(crate) new: String,
+
+    /// A command that starts each run of base, such as 'perf stat --'
+    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    pub(crate) base_with: String,
+
+    /// The same for new
+    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    pub(crate) new_with: String,
+
+    /// Shell commands behind each run of base, however it ended
+    #[arg(long, value_name = "UNDO", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    pub(crate) base_undo: String,
+
+    /// The same for new
+    #[arg(long, value_name = "UNDO", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    pub(crate) new_undo: String,
+
+    /// At least so many runs of each side, whatever the budget
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1_000),
+          help_heading = "Precision and time")]
+    pub(crate) runs: u32,
+
+    /// Time for everything, such as 60s or 5min
+    #[arg(long, value_name = "TIME", default_value = "60s", help_heading = "Precision and time")]
+    pub(crate) budget: Nanos,
+
+    /// End as soon as a change of this size would be shown in each cost with a probability of 80 % [default: that of
+    /// --fail-above; else 2%]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_change, help_heading = "Precision and time")]
+    pub(crate) detect: Option<f64>,
+
+    /// Exit with code 6 if a cost is shown to be slower and its ratio is above 1 plus this
+    #[arg(long, value_name = "PERCENT", value_parser = parse_share, help_heading = "Precision and time")]
+    pub(crate) fail_above: Option<f64>,
+
+    /// Confidence of all verdicts together
+    #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence, help_heading = "Precision and time")]
+    pub(crate) confidence: f64,
+
+    /// Seed of the order of runs [default: another each time; the result has it]
+    #[arg(long, value_name = "N", help_heading = "Precision and time")]
+    pub(crate) seed: Option<u64>,
+
+    /// Keep the records in the new folder DIR, those of base and new in folders of their own [default: a new folder in
+    /// ~/.local/state/switchcost/runs]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) verdicts: VerdictFiles,
+
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+
+    #[command(flatten)]
+    pub(crate) form: OutputArguments,
+
+    /// Flags of measure: what to measure, and how
+    #[arg(last = true, value_name = "FLAGS OF MEASURE")]
+    pub(crate) measure: Vec<String>,
+}
+
+/// A change that can be looked for.
+fn parse_change(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).ok().filter(|share| (0.001..=10.0).contains(share));
+    share.ok_or_else(|| "need a percentage of 0.1% or more, such as 2%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_nothing_cannot_be_looked_for() {
+        assert_eq!(parse_change("2%"), Ok(0.02));
+        for text in ["0%", "0.01%", "2", "-1%"] {
+            assert!(parse_change(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The flags of `measure` that each run gets.
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory};
+use switchcost_units::{CpuId, Nanos};
+
+use crate::cli::{Cli, MeasureArguments, PlacementFlag, SELECTORS, Verb};
+use crate::exit::Failure;
+use clap::Parser;
+
+/// What a run takes beside its budget: a process, the machine looked at, clocks proven, the record written and read.
+const OVERHEAD: Nanos = Nanos::millis(400);
+
+/// More runs are worth more than longer ones: what differs from run to run is seen in no run.
+const USUAL_RUNS: u32 = 15;
+
+/// Eight repetitions of a case take so long, with their processes.
+const LEAST_OF_A_CASE: Nanos = Nanos::millis(600);
+
+/// Presets, which settle their own time.
+const PRESETS: [&str; 3] = ["quick", "full", "lmbench"];
+
+/// What a run writes is for `ab` to say.
+const NOT_FOR_RUNS: [&str; 5] = ["record", "prices", "format", "out", "details"];
+
+/// How much time there is for at least so many runs of each side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Time {
+    pub(super) budget: Nanos,
+    pub(super) runs: u32,
+}
+
+/// Flags as they are given to `measure`.
+#[derive(Clone, Debug)]
+pub(super) struct Flags {
+    words: Vec<String>,
+    budget: Option<Nanos>,
+}
+
+impl Flags {
+    /// What was given, and what was not, for a run among many.
+    pub(super) fn of(given: &[String], cpu: Option<CpuId>, time: Time) -> Result<Flags, Failure> {
+        let command = ["switchcost", "measure"].into_iter().map(str::to_owned).chain(given.iter().cloned());
+        let wrong = |error: clap::Error| Failure::FlagsOfMeasure(error.to_string());
+        let matches = Cli::command().try_get_matches_from(command.clone()).map_err(wrong)?;
+        let (_, matches) = matches.subcommand().ok_or_else(|| Failure::FlagsOfMeasure(String::new()))?;
+        let Verb::Measure(arguments) = Cli::try_parse_from(command).map_err(wrong)?.verb else {
+            return Err(Failure::FlagsOfMeasure(String::new()));
+        };
+        if let Some(flag) = NOT_FOR_RUNS.into_iter().find(|flag| is_given(matches, flag)) {
+            return Err(Failure::NotForRuns(flag));
+        }
+        Ok(Flags::completed(given, &arguments, matches, cpu, time))
+    }
+
+    fn completed(
+        given: &[String],
+        arguments: &MeasureArguments,
+        matches: &ArgMatches,
+        cpu: Option<CpuId>,
+        time: Time,
+    ) -> Flags {
+        let has_preset = PRESETS.iter().any(|preset| is_given(matches, preset));
+        let mut words = given.to_vec();
+        let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
+        if !has_preset && !SELECTORS.iter().any(|selector| is_given(matches, selector)) {
+            add(&["--mechanism", "pipe"]);
+        }
+        if !arguments.no_counters && !arguments.counters {
+            add(&["--no-counters"]);
+        }
+        let is_on_one = arguments.placement == PlacementFlag::One && !arguments.concurrent && !arguments.no_pin;
+        if let Some(cpu) = cpu.filter(|_| is_on_one && arguments.cpu.is_none()) {
+            add(&["--cpu", &cpu.to_string()]);
+        }
+        let budget = arguments.budget.or_else(|| (!has_preset).then(|| of_a_run(cases(arguments), time)));
+        if let Some(budget) = budget.filter(|_| arguments.budget.is_none()) {
+            add(&["--budget", &format!("{}ms", budget.0 / 1_000_000)]);
+        }
+        Flags { words, budget }
+    }
+
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// What a run is given for its measurement, where that is known.
+    pub(super) fn budget(&self) -> Option<Nanos> {
+        self.budget
+    }
+}
+
+fn is_given(matches: &ArgMatches, name: &str) -> bool {
+    matches.value_source(name) == Some(ValueSource::CommandLine)
+}
+
+/// As many as the lists have combinations.
+fn cases(arguments: &MeasureArguments) -> u64 {
+    let lists = [
+        arguments.mechanism.len() + arguments.runtime.len(),
+        arguments.between.len(),
+        arguments.tasks.len(),
+        arguments.size.len(),
+        arguments.stride.len(),
+        arguments.access.len(),
+        arguments.away.len(),
+    ];
+    lists.into_iter().map(|list| list.max(1) as u64).product()
+}
+
+fn of_a_run(cases: u64, time: Time) -> Nanos {
+    let share = Nanos(time.budget.0 / u64::from(2 * time.runs.max(USUAL_RUNS)));
+    share.saturating_sub(OVERHEAD).max(Nanos(LEAST_OF_A_CASE.0 * cases))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(given: &[&str]) -> Vec<String> {
+        let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
+        let time = Time { budget: Nanos::seconds(60), runs: 5 };
+        Flags::of(&given, Some(CpuId(1)), time).expect("flags of measure").words().to_vec()
+    }
+
+    #[test]
+    fn without_flags_a_run_is_one_of_the_pipe_on_one_cpu() {
+        assert_eq!(words(&[]), ["--mechanism", "pipe", "--no-counters", "--cpu", "1", "--budget", "1600ms"]);
+        let other = words(&["--policy", "other"]);
+        assert_eq!(other[..4], ["--policy", "other", "--mechanism", "pipe"]);
+    }
+
+    #[test]
+    fn what_is_given_stays() {
+        let given = ["--mechanism", "futex,pipe", "--size", "0,64KiB", "--cpu", "0", "--counters"];
+        let words = words(&given);
+        assert_eq!(words[..7], given);
+        assert_eq!(words[7..], ["--budget", "2400ms"], "four cases");
+        assert_eq!(self::words(&["--budget", "9s", "--no-pin"])[3..], ["--mechanism", "pipe", "--no-counters"]);
+        assert_eq!(self::words(&["--quick", "--cpu", "0"]), ["--quick", "--cpu", "0", "--no-counters"]);
+    }
+
+    #[test]
+    fn what_is_no_flag_of_measure_or_not_for_a_run_is_refused() {
+        let refused = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
+            let time = Time { budget: Nanos::seconds(60), runs: 5 };
+            Flags::of(&given, None, time).expect_err("wrong").to_string()
+        };
+        assert!(
+            refused(&["--mechanisms", "pipe"]).contains("'--mechanisms'"),
+            "{}",
+            refused(&["--mechanisms", "pipe"])
+        );
+        assert_eq!(
+            refused(&["--record", "x"]),
+            "failed to plan the runs: found --record behind --, need flags that say what to measure and how: ab keeps and prints what \
+             runs find"
+        );
+    }
+}

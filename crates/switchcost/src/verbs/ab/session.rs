@@ -1,0 +1,220 @@
+//! The runs of both sides, and what they come to so far.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use switchcost_analysis::Findings;
+use switchcost_analysis::compare::{Analysed, Arm, Comparison, Request, compare};
+use switchcost_host::clock::monotonic;
+use switchcost_host::setup::{Kept, NotKept, Setup};
+use switchcost_measure::sides::{Runs, Side};
+use switchcost_record::MeasureRecord;
+use switchcost_units::Nanos;
+
+use super::POWER;
+use super::flags::Flags;
+use crate::cli::ab::AbArguments;
+use crate::exit::Failure;
+use crate::progress::over_time;
+use crate::signals::Interrupt;
+
+/// A set-up takes no longer than this, beside what the run takes.
+const LONGEST_SETUP: Duration = Duration::from_secs(120);
+
+/// A run of which nothing is said of how long it takes is over by then.
+const LONGEST_RUN: Duration = Duration::from_secs(600);
+
+/// As much of the end of what a failed run printed is quoted.
+const QUOTED_BYTES: usize = 300;
+
+/// Where the records are.
+pub(super) struct Folders {
+    pub(super) all: PathBuf,
+}
+
+impl Folders {
+    /// New ones.
+    pub(super) fn make(all: &Path) -> Result<Folders, Failure> {
+        for folder in [all.to_owned(), all.join("base"), all.join("new")] {
+            let failed = |source| Failure::Output { path: folder.clone(), source };
+            fs::create_dir(&folder).map_err(failed)?;
+        }
+        Ok(Folders { all: all.to_owned() })
+    }
+
+    fn file(&self, side: Side, number: usize, ending: &str) -> PathBuf {
+        self.all.join(name(side)).join(format!("{number:03}.{ending}"))
+    }
+}
+
+fn name(side: Side) -> &'static str {
+    match side {
+        Side::Base => "base",
+        Side::New => "new",
+    }
+}
+
+/// A record that was read, and where it is.
+type Read = (String, MeasureRecord, Findings);
+
+/// Runs in turns under way.
+pub(super) struct Session<'a> {
+    arguments: &'a AbArguments,
+    arms: [Setup; 2],
+    flags: &'a Flags,
+    folders: Folders,
+    detect: f64,
+    interrupt: &'a Interrupt,
+    start: Nanos,
+    bar: ProgressBar,
+    order: Vec<Side>,
+    records: [Vec<Read>; 2],
+    complaints: Vec<String>,
+}
+
+/// What they came to.
+pub(super) struct Done {
+    pub(super) order: Vec<Side>,
+    pub(super) elapsed: Nanos,
+    pub(super) complaints: Vec<String>,
+    pub(super) comparison: Comparison,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(
+        arguments: &'a AbArguments,
+        arms: &[Arm; 2],
+        flags: &'a Flags,
+        folders: Folders,
+        detect: f64,
+        interrupt: &'a Interrupt,
+    ) -> Session<'a> {
+        let setup =
+            |arm: &Arm| Setup { commands: arm.setup.clone(), wrapper: arm.wrapper.clone(), undo: arm.undo.clone() };
+        Session {
+            arguments,
+            arms: [setup(&arms[0]), setup(&arms[1])],
+            flags,
+            folders,
+            detect,
+            interrupt,
+            start: monotonic(),
+            bar: over_time(arguments.budget),
+            order: Vec::new(),
+            records: [Vec::new(), Vec::new()],
+            complaints: Vec::new(),
+        }
+    }
+
+    pub(super) fn finish(self) -> Done {
+        self.bar.finish_and_clear();
+        let comparison = self.comparison();
+        Done { elapsed: self.elapsed(), order: self.order, complaints: self.complaints, comparison }
+    }
+
+    fn comparison(&self) -> Comparison {
+        let [base, new] = &self.records;
+        let names = [base, new].map(|side| side.iter().map(|(path, ..)| path.clone()).collect::<Vec<_>>());
+        let request = Request {
+            base: &names[0],
+            new: &names[1],
+            confidence: self.arguments.confidence,
+            fail_above: self.arguments.fail_above,
+            ..Request::default()
+        };
+        compare(&analysed(base), &analysed(new), &[], request)
+    }
+
+    fn kept(&self, side: Side, record: &Path, log: &Path) -> Result<Kept, Failure> {
+        let arm = &self.arms[side as usize];
+        let output = File::create(log).map_err(|source| Failure::Output { path: log.to_owned(), source })?;
+        let keeper = arm.start(&self.program(record), output).map_err(Failure::OwnFile)?;
+        keeper.wait(&|| self.interrupt.is_raised(), self.longest()).map_err(|why| match why {
+            NotKept::Late => {
+                let found = format!("it still under way after {} s", self.longest().as_secs());
+                Failure::SideFailed { side: name(side), found, quoted: quoted(log), log: log.to_owned() }
+            }
+            NotKept::Failed(error) => Failure::OwnFile(error),
+        })
+    }
+
+    /// This program anew.
+    fn program(&self, record: &Path) -> Vec<OsString> {
+        let own = std::env::current_exe().map_or_else(|_| "/proc/self/exe".into(), OsString::from);
+        let words = [own, "measure".into(), "--record".into(), record.into(), "--out".into(), "/dev/null".into()];
+        words.into_iter().chain(self.flags.words().iter().map(OsString::from)).collect()
+    }
+
+    fn longest(&self) -> Duration {
+        let run = self.flags.budget().map(|budget| 3 * Duration::from_nanos(budget.0));
+        run.unwrap_or(LONGEST_RUN) + LONGEST_SETUP
+    }
+
+    fn show(&self) {
+        self.bar.set_position(self.elapsed().0 / 1_000_000);
+        self.bar.set_message(format!("{} runs", self.order.len()));
+    }
+}
+
+fn analysed(side: &[Read]) -> Vec<Analysed<'_>> {
+    side.iter().map(|(_, record, findings)| (record, findings)).collect()
+}
+
+impl Runs for Session<'_> {
+    type Error = Failure;
+
+    fn run(&mut self, side: Side) -> Result<(), Failure> {
+        self.show();
+        let number = self.records[side as usize].len() + 1;
+        let [path, log] = ["jsonl", "log"].map(|ending| self.folders.file(side, number, ending));
+        let kept = self.kept(side, &path, &log)?;
+        for complaint in kept.complaints {
+            if !self.complaints.contains(&complaint) {
+                self.complaints.push(complaint);
+            }
+        }
+        let Some(code) = kept.code else { return Ok(()) };
+        // 3: something could not be measured; the comparison says what that means.
+        if !matches!(code, 0 | 3) || !path.exists() {
+            let found = format!("exit code {code} of its set-up or run");
+            return Err(Failure::SideFailed { side: name(side), found, quoted: quoted(&log), log });
+        }
+        remove_bare(&log);
+        let record = MeasureRecord::read(&path)?;
+        let findings = switchcost_analysis::analyse(&record);
+        self.records[side as usize].push((path.display().to_string(), record, findings));
+        self.order.push(side);
+        Ok(())
+    }
+
+    fn is_enough(&mut self) -> Result<bool, Failure> {
+        Ok(self.comparison().detectable(POWER).is_some_and(|change| change <= self.detect))
+    }
+
+    fn elapsed(&self) -> Nanos {
+        monotonic().saturating_sub(self.start)
+    }
+
+    fn should_stop(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+}
+
+/// The last lines that it printed, as one.
+fn quoted(log: &Path) -> String {
+    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = text.trim();
+    let from = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= QUOTED_BYTES).unwrap_or(0);
+    text[from..].lines().map(str::trim).collect::<Vec<_>>().join("; ")
+}
+
+/// Nothing but where the record is.
+fn remove_bare(log: &Path) {
+    let is_bare = |text: String| text.lines().all(|line| line.starts_with("switchcost: record: "));
+    if fs::read_to_string(log).is_ok_and(is_bare) {
+        let _ = fs::remove_file(log);
+    }
+}

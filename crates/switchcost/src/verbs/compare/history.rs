@@ -1,0 +1,84 @@
+//! `compare --history`: a folder of states, each a folder of records or a record.
+
+use std::path::{Path, PathBuf};
+
+use switchcost_analysis::Findings;
+use switchcost_analysis::compare::{History, Request, State, history};
+use switchcost_record::MeasureRecord;
+use switchcost_report::compare::render_history;
+use switchcost_report::html::render_history as page_of;
+
+use super::place::Place;
+use super::{entries, records_at};
+use crate::cli::compare::CompareArguments;
+use crate::exit::{Exit, Failure};
+use crate::records::{Kind, kind};
+use crate::runs;
+
+/// A state that was read.
+struct Loaded {
+    name: String,
+    records: Vec<(MeasureRecord, Findings)>,
+}
+
+pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, Failure> {
+    let places = states(folder)?;
+    let records: Vec<PathBuf> = places.iter().flat_map(|(_, records)| records.clone()).collect();
+    let place = Place::claim(arguments, &records)?;
+    let mut loaded = places.iter().map(|(path, records)| load(path, records)).collect::<Result<Vec<_>, _>>()?;
+    loaded.sort_by(|a, b| begun(a).cmp(begun(b)));
+    let states: Vec<State<'_>> = loaded.iter().map(state).collect();
+    let request = Request { confidence: arguments.confidence, fail_above: arguments.fail_above, ..Request::default() };
+    let found = history(&states, request);
+    place.write(|style| render_history(&found, arguments.form.format, style), || page_of(&found))?;
+    Ok(exit(&found))
+}
+
+/// The folders and records in a folder, with the records of each; folders without any are none.
+fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Failure> {
+    let is_state = |path: &PathBuf| path.is_dir() || runs::is_named_as_record(path);
+    let states: Vec<(PathBuf, Vec<PathBuf>)> = entries(folder)?
+        .into_iter()
+        .filter(is_state)
+        .filter_map(|path| records_at(&path).ok().map(|records| (path, records)))
+        .collect();
+    if states.len() < 2 {
+        Err(Failure::FewStates { folder: folder.to_owned(), found: states.len() })
+    } else {
+        Ok(states)
+    }
+}
+
+fn load(path: &Path, records: &[PathBuf]) -> Result<Loaded, Failure> {
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    let name = name.unwrap_or_default().to_string_lossy().into_owned();
+    let mut records = records.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    records.sort_by(|(a, _), (b, _)| a.header.started_at.cmp(&b.header.started_at));
+    Ok(Loaded { name, records })
+}
+
+fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
+    match kind(path) {
+        Kind::Measurement => super::sides::read(path),
+        other => Err(Failure::NotOfHistory { path: path.to_owned(), kind: other }),
+    }
+}
+
+/// Times in UTC sort as text.
+fn begun(state: &Loaded) -> &str {
+    state.records.first().map_or("", |(record, _)| record.header.started_at.as_str())
+}
+
+fn state(loaded: &Loaded) -> State<'_> {
+    let records = loaded.records.iter().map(|(record, findings)| (record, findings)).collect();
+    State { name: loaded.name.clone(), records }
+}
+
+fn exit(history: &History) -> Exit {
+    match history.grown {
+        Some(1..) => Exit::Grown,
+        // What could not be looked at has not passed.
+        _ if history.newest().any(|(_, step)| step.is_open()) => Exit::Partial,
+        _ => Exit::Success,
+    }
+}

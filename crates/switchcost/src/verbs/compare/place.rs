@@ -1,0 +1,44 @@
+//! Where a comparison is written to: as text, or as a page with figures.
+
+use std::path::PathBuf;
+
+use switchcost_report::Style;
+use switchcost_report::html::Html;
+
+use crate::cli::Verbosity;
+use crate::cli::compare::CompareArguments;
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::verbs::report::{self as verb, pictures};
+
+/// Claimed before the records are read.
+pub(super) struct Place {
+    /// None where figures alone are wanted.
+    output: Option<Output>,
+    is_page: bool,
+    figures: Option<PathBuf>,
+    verbosity: Verbosity,
+}
+
+impl Place {
+    pub(super) fn claim(arguments: &CompareArguments, records: &[PathBuf]) -> Result<Place, Failure> {
+        let CompareArguments { output: page, figures, form, verbosity, .. } = arguments;
+        let name = page.as_deref().or(form.out.as_deref());
+        let is_wanted = page.is_some() || figures.is_none();
+        let output = is_wanted.then(|| verb::claim(records, name)).transpose()?;
+        let is_page = page.is_some() || figures.is_some();
+        Ok(Place { output, is_page, figures: figures.clone(), verbosity: *verbosity })
+    }
+
+    pub(super) fn write(self, text: impl FnOnce(Style) -> String, page: impl FnOnce() -> Html) -> Result<(), Failure> {
+        if !self.is_page {
+            return self.output.map_or(Ok(()), |output| {
+                let text = text(output.style(self.verbosity));
+                output.write(&text)
+            });
+        }
+        let html = page();
+        self.output.map_or(Ok(()), |output| output.write(&html.page))?;
+        self.figures.map_or(Ok(()), |folder| pictures::write(&html, &folder))
+    }
+}

@@ -1,0 +1,30 @@
+//! Files with the verdicts for others than the reader at the terminal.
+
+use std::path::PathBuf;
+
+use switchcost_analysis::compare::Comparison;
+use switchcost_report::compare::{junit, markdown};
+
+use crate::cli::compare::VerdictFiles;
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::verbs::report;
+
+/// Further files with the verdicts.
+pub(in crate::verbs) struct Verdicts {
+    junit: Option<Output>,
+    markdown: Option<Output>,
+}
+
+impl Verdicts {
+    /// None of them in the place of one of these records.
+    pub(in crate::verbs) fn claim(files: &VerdictFiles, records: &[PathBuf]) -> Result<Verdicts, Failure> {
+        let claim = |path: &Option<PathBuf>| path.as_deref().map(|path| report::claim(records, Some(path))).transpose();
+        Ok(Verdicts { junit: claim(&files.junit)?, markdown: claim(&files.markdown)? })
+    }
+
+    pub(in crate::verbs) fn write(self, comparison: &Comparison) -> Result<(), Failure> {
+        self.junit.map_or(Ok(()), |output| output.write(&junit(comparison)))?;
+        self.markdown.map_or(Ok(()), |output| output.write(&markdown(comparison)))
+    }
+}

@@ -1,0 +1,32 @@
+//! Two set-ups in turns, as a user has them measured.
+
+use crate::common::{Place, number, text};
+
+/// A made-up switch that is half as long again. A few runs may be disturbed.
+#[test]
+fn what_differs_by_its_set_up_is_found_judged_and_kept() {
+    let place = Place::alone();
+    let longer = "sh -c 'exec \"$@\" --synthetic-switch 3us' sh";
+    let (xml, comment) = (place.path("verdicts.xml"), place.path("verdicts.md"));
+    for trial in 0..4 {
+        let folder = place.path(&format!("runs-{trial}"));
+        let runs = ["--new-with", longer, "-n", "2", "--budget", "1s", "--fail-above", "10%", "--format", "json"];
+        let files = ["--record", text(&folder), "--junit", text(&xml), "--markdown", text(&comment)];
+        let flags = ["--", "--mechanism", "synthetic", "--budget", "250ms", "--max-repetitions", "5"];
+        let ran = place.run(&[&["ab"], &runs[..], &files, &flags].concat());
+        let json = ran.json();
+        assert_eq!(json["order"].as_array().map(Vec::len), Some(4), "{}", ran.stderr);
+        assert!(folder.join("base/002.jsonl").exists() && folder.join("new/002.jsonl").exists());
+        let pair = &json["comparison"]["pairs"][0];
+        if pair["verdict"] != "slower" {
+            continue;
+        }
+        assert_eq!(ran.code, 6, "{}", ran.stderr);
+        assert!((number(&pair["ratio"]) / 1.5 - 1.0).abs() < 0.1, "{pair}");
+        let text = |path| std::fs::read_to_string(path).expect("a file");
+        assert!(text(&xml).contains("<failure type=\"grown\""), "{}", text(&xml));
+        assert!(text(&comment).starts_with("New is slower in the one cost"), "{}", text(&comment));
+        return;
+    }
+    eprintln!("skipped: four times other tasks disturbed all runs of a side");
+}
