@@ -3,6 +3,10 @@
 #
 # Usage: scripts/results.sh PROGRAM [PAPER|runtimes|--quick|--anew|--system]...      without a paper, all of them
 #
+# Each paper's last result is kept in results/earlier/, and only those verdicts stand in the new one on which both agree. Every result
+# has a number, which is its seed: orders of runs and inputs of programs are others each time. So make results anew on another day, or hours
+# later; what was stopped goes on with the same number.
+#
 # For each paper, results/ gets PAPER.json with the numbers and verdicts, PAPER.made.json (version and commit of the program, date,
 # machine, and of each record its size, SHA-256 and seed), its figures, and the measured records. Simulated records are not kept:
 # their commands, which are in PAPER.json, make them again bit by bit. All records are in target/results/records, where a run that was
@@ -60,13 +64,33 @@ described() {
         "$(basename "$1")" "$(stat -c %s "$1")" "${digest%% *}" "${seed:-null}"
 }
 
+# The number of a paper's next result: one more than that of the one that is kept.
+next() {
+    local kept
+    kept=$(sed -n 's/^ *"seed": \([0-9]*\),$/\1/p' "$results/$1.made.json" 2> /dev/null | head -n 1)
+    echo $((${kept:-0} + 1))
+}
+
+# The other result to judge by: the one that is kept. Of before version 3, mogul1990 and today had trials that were copies of each other.
+other() {
+    local kept=$results/$1.json
+    [ -e "$kept" ] || return 0
+    case $1 in
+        mogul1990 | today) grep -q '"switchcost.reproduce/[3-9]"' "$kept" || return 0 ;;
+    esac
+    printf '%s\n' --with "$kept"
+}
+
 made() {
     local paper=$1 seconds=$2 machine=$3 record separator=''
     printf '{\n  "schema": "switchcost.results/1",\n  "paper": "%s",\n' "$paper"
     printf '  "version": %s,\n  "commit": "%s",\n' "$(quoted "$("$program" --version)")" "$commit"
-    printf '  "date": "%s",\n' "$(date -u +%F)"
+    printf '  "date": "%s",\n' "$(date -u +%FT%RZ)"
+    printf '  "seed": %s,\n' "$(next "$paper")"
     printf '  "seconds": %s,\n' "$seconds"
     printf '  "machine": %s,\n' "$(quoted "$machine")"
+    # It translates the pair of Client-Server.
+    case $paper in mogul1990 | today) printf '  "compiler": %s,\n' "$(quoted "$(gcc --version | head -n 1)")" ;; esac
     printf '  "records": [\n'
     for record in "$site/records/$paper"-*.jsonl "$site/records/$paper"-*.parquet; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
@@ -101,8 +125,13 @@ report() {
 # Keeps in results/ what a paper came to.
 keep() {
     local paper=$1 seconds=$2 figure name record
+    made "$paper" "$seconds" "$(sed -n 's/^ *"machine": "\(.*\)",$/\1/p' "$site/$paper.json" | head -n 1)" > "$results/new.made.json"
+    mkdir -p "$results/earlier"
+    for name in "$paper.json" "$paper.made.json"; do
+        [ ! -e "$results/$name" ] || mv "$results/$name" "$results/earlier/$name"
+    done
     cp "$site/$paper.json" "$results/"
-    made "$paper" "$seconds" "$(sed -n 's/^ *"machine": "\(.*\)",$/\1/p' "$site/$paper.json" | head -n 1)" > "$results/$paper.made.json"
+    mv "$results/new.made.json" "$results/$paper.made.json"
     rm -f "$results/figures/$paper"-*.svg
     for figure in "$site/figures/$paper"/*.svg; do
         # A paper of tables has none.
@@ -111,6 +140,14 @@ keep() {
         cp "$figure" "$results/figures/$paper-${name#*"$paper"-}"
     done
     keep_records "$paper"
+    touch "$site/records/$paper.kept"
+}
+
+# What was measured for the result that is kept is not measured for the next one. What is simulated of the same commands is the same.
+begin() {
+    local paper=$1
+    if [ "$anew" = yes ]; then rm -f "$site/records/$paper"-*; fi
+    if [ -e "$site/records/$paper.kept" ]; then rm -f "$site/records/$paper"-*.jsonl "$site/records/$paper.kept"; fi
 }
 
 keep_records() {
@@ -141,10 +178,11 @@ mkdir -p "$results/figures" "$results/records"
 code=0
 for paper in "${papers[@]}"; do
     [ "$paper" != runtimes ] || { ladder; continue; }
-    [ "$anew" = no ] || rm -f "$site/records/$paper"-*
+    begin "$paper"
     start=$SECONDS
     one=0
-    "$program" reproduce "$paper" "${quick[@]}" "${system[@]}" --figures -o "$site" > /dev/null || one=$?
+    mapfile -t with < <(other "$paper")
+    "$program" reproduce "$paper" "${quick[@]}" "${system[@]}" --seed "$(next "$paper")" "${with[@]}" --figures -o "$site" > /dev/null || one=$?
     case $one in
         0) ;;
         3) code=3 ;;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_record::{Arm, Sample, SelfTest, SelfTestOutcome};
 
+use crate::estimate::mean_and_sd;
 use crate::findings::CounterFinding;
 use crate::judged::Judged;
 
@@ -25,22 +26,30 @@ pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<Coun
                 name: name.to_owned(),
                 baseline: baseline.per_handoff(),
                 switching: switching.per_handoff(),
-                n: baseline.batches + switching.batches,
+                n: baseline.each.len() + switching.each.len(),
+                difference_error: baseline.error().zip(switching.error()).map(|(a, b)| a.hypot(b)),
             })
         })
         .collect()
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Rate {
     events: f64,
     handoffs: f64,
-    batches: usize,
+    /// Of each batch.
+    each: Vec<f64>,
 }
 
 impl Rate {
     fn per_handoff(&self) -> f64 {
         self.events / self.handoffs
+    }
+
+    /// Standard error over the batches.
+    fn error(&self) -> Option<f64> {
+        let (_, sd) = mean_and_sd(&self.each);
+        (self.each.len() > 1).then(|| sd / (self.each.len() as f64).sqrt())
     }
 }
 
@@ -51,7 +60,7 @@ fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
         let rate = rates.entry(name).or_default();
         rate.events += events;
         rate.handoffs += sample.handoffs as f64;
-        rate.batches += 1;
+        rate.each.push(events / sample.handoffs as f64);
     }
     rates
 }
@@ -97,6 +106,24 @@ mod tests {
         };
         assert_eq!(cycles(FakeCase::pipe()), (1.0, 2.0, 2));
         assert_eq!(cycles(FakeCase::pipe().with_set(Bytes::kib(64))), (3.0, 7.0, 2));
+    }
+
+    /// 1 and 3 events a hand-off alone, and 2 and 8 with switches: standard errors of 1 and 3.
+    #[test]
+    fn what_the_arms_differ_by_is_as_sure_as_their_batches_agree() {
+        let samples = [
+            (Arm::BaselineDirect, 100),
+            (Arm::BaselineDirect, 300),
+            (Arm::SwitchDirect, 200),
+            (Arm::SwitchDirect, 800),
+        ];
+        let samples = samples.map(|(arm, events)| counted(arm, events));
+        let case = FakeCase::pipe().case();
+        let judged = Judged::new(&case, TickRate::NANOSECONDS, samples.iter().collect(), Vec::new());
+        let found = counters(&judged, &[test("cycles", SelfTestOutcome::Admitted)]);
+        assert!(found[0].difference_error.is_some_and(|error| (error - 10.0_f64.sqrt()).abs() < 1e-12), "{found:?}");
+        let one_each = self::found(FakeCase::pipe(), &[test("cycles", SelfTestOutcome::Admitted)]);
+        assert_eq!(one_each[0].difference_error, None);
     }
 
     fn test(event: &str, outcome: SelfTestOutcome) -> SelfTest {

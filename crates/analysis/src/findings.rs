@@ -158,6 +158,8 @@ pub struct CounterFinding {
     pub switching: f64,
     /// Number of batches behind the two.
     pub n: usize,
+    /// Standard error of what they differ by, over batches; none where an arm has fewer than two.
+    pub difference_error: Option<f64>,
 }
 
 /// What was found out about one case.

@@ -108,8 +108,7 @@ fn parse(base: &Design, text: &str) -> Result<Axis, VaryError> {
     if places.is_empty() || field.is_empty() || values.is_empty() {
         return Err(form());
     }
-    let targets =
-        places.split('+').map(|place| target(base, place.trim(), field)).collect::<Result<Vec<Target>, VaryError>>()?;
+    let targets = targets(base, places, field)?;
     let field = targets
         .iter()
         .map(|target| target.field(field).ok_or_else(|| unknown_field(*target, places, field)))
@@ -117,6 +116,16 @@ fn parse(base: &Design, text: &str) -> Result<Axis, VaryError> {
     let values = values.split(',').map(|value| read(places, field, value.trim())).collect::<Result<Vec<_>, _>>()?;
     check_repetition(places, field, &values)?;
     Ok(Axis { places: places.replace(' ', ""), field, targets, values })
+}
+
+/// In place of a level's name: all caches.
+const CACHES: &str = "caches";
+
+fn targets(base: &Design, places: &str, field: &str) -> Result<Vec<Target>, VaryError> {
+    if places == CACHES {
+        return Ok((0..base.levels.len()).map(Target::Level).collect());
+    }
+    places.split('+').map(|place| target(base, place.trim(), field)).collect()
 }
 
 fn target(base: &Design, place: &str, field: &str) -> Result<Target, VaryError> {

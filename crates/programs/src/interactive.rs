@@ -1,6 +1,7 @@
 //! A user at a shell: an endless loop of cp, cat, ex, rm, ps and ls.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use rand::Rng;
 
@@ -10,12 +11,12 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[("ex", "vim-tiny"), ("ps", "procps")
 
 pub(crate) const USES: &[&str] = &["cp", "cat", "ex", "rm", "ps", "ls"];
 
-const LINES: usize = 400;
+const LINES: RangeInclusive<usize> = 200..=700;
 
 pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {
     let folder = inputs.folder("interactive")?;
     let mut text = String::new();
-    for line in 0..LINES {
+    for line in 0..inputs.random.random_range(LINES) {
         let _ = writeln!(text, "{line} {:08x}", inputs.random.random::<u32>());
     }
     write(&folder, "text", &text)?;

@@ -12,5 +12,4 @@ mod scheme;
 mod set;
 mod verifier;
 
-pub use pingpong::{PINGPONG_ARGUMENT, pingpong};
 pub use set::{MissingProgram, PrepareError, Program, Set};

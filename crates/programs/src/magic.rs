@@ -2,6 +2,7 @@
 //! circuit extraction, over and over.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use rand::Rng;
 
@@ -13,8 +14,8 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[("magic", "magic")];
 pub(crate) const USES: &[&str] = &["uname", "cut", "/usr/lib/x86_64-linux-gnu/magic", "/usr/share/tcltk/tcl8.6"];
 
 const LAYERS: [&str; 4] = ["polysilicon", "ndiffusion", "metal1", "metal2"];
-const RECTANGLES_A_LAYER: usize = 2500;
-const EDGE: u32 = 6000;
+const RECTANGLES_A_LAYER: RangeInclusive<usize> = 1500..=3500;
+const EDGES: RangeInclusive<u32> = 4500..=7500;
 
 pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {
     let folder = inputs.folder("magic")?;
@@ -26,12 +27,13 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
 
 /// A cell of random wires and transistors in Magic's own format.
 fn layout(inputs: &mut Inputs<'_>) -> String {
+    let (rectangles, edge) = (inputs.random.random_range(RECTANGLES_A_LAYER), inputs.random.random_range(EDGES));
     // The timestamp is fixed: the same seed is the same file.
     let mut text = "magic\ntech scmos\ntimestamp 1000000000\n".to_owned();
     for layer in LAYERS {
         let _ = writeln!(text, "<< {layer} >>");
-        for _ in 0..RECTANGLES_A_LAYER {
-            let (x, y) = (inputs.random.random_range(0..EDGE), inputs.random.random_range(0..EDGE));
+        for _ in 0..rectangles {
+            let (x, y) = (inputs.random.random_range(0..edge), inputs.random.random_range(0..edge));
             let width = [2, 3, 4, 8, 40][inputs.random.random_range(0..5)];
             let height = [3, 4, 6, 60][inputs.random.random_range(0..4)];
             let _ = writeln!(text, "rect {x} {y} {} {}", x + width, y + height);

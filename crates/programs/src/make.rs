@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -33,8 +34,9 @@ const LINKED: [&str; 14] = [
 ];
 const HEADERS: &str = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
 
-const SOURCES: usize = 12;
-const FUNCTIONS: usize = 40;
+/// Sources of a user, and functions in each of them.
+const SOURCES: RangeInclusive<usize> = 8..=16;
+const FUNCTIONS: RangeInclusive<usize> = 25..=55;
 
 pub(crate) fn prepare_compile(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {
     prepare(inputs, "make #1", "compile")
@@ -46,10 +48,11 @@ pub(crate) fn prepare_link(inputs: &mut Inputs<'_>) -> Result<Program, PrepareEr
 
 fn prepare(inputs: &mut Inputs<'_>, name: &'static str, target: &str) -> Result<Program, PrepareError> {
     let folder = inputs.folder(target)?;
-    for source in 0..SOURCES {
+    let sources = inputs.random.random_range(SOURCES);
+    for source in 0..sources {
         write(&folder, &format!("part{source}.c"), &part(inputs, source))?;
     }
-    write(&folder, "main.c", &main())?;
+    write(&folder, "main.c", &main(sources))?;
     write(&folder, "Makefile", include_str!("../files/Makefile"))?;
     Ok(Program { name, arguments: arguments(["make", "--silent", target]), folder })
 }
@@ -95,7 +98,8 @@ fn ask(arguments: &[&str], input: &str) -> Result<String, PrepareError> {
 fn part(inputs: &mut Inputs<'_>, source: usize) -> String {
     let mut text = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n".to_owned();
     let _ = writeln!(text, "static int table{source}[64];");
-    for function in 0..FUNCTIONS {
+    let functions = inputs.random.random_range(FUNCTIONS);
+    for function in 0..functions {
         let (factor, shift, limit) = (
             inputs.random.random_range(3..97_u32),
             inputs.random.random_range(1..13_u32),
@@ -109,20 +113,20 @@ fn part(inputs: &mut Inputs<'_>, source: usize) -> String {
         );
     }
     let _ = write!(text, "int part{source}(int x)\n{{\n    int sum = 0;\n");
-    for function in 0..FUNCTIONS {
+    for function in 0..functions {
         let _ = writeln!(text, "    sum += f{source}_{function}(x + {function});");
     }
     text.push_str("    return sum;\n}\n");
     text
 }
 
-fn main() -> String {
+fn main(sources: usize) -> String {
     let mut text = String::new();
-    for source in 0..SOURCES {
+    for source in 0..sources {
         let _ = writeln!(text, "int part{source}(int);");
     }
     text.push_str("int main(int count, char **words)\n{\n    (void)words;\n    return 1 & (0");
-    for source in 0..SOURCES {
+    for source in 0..sources {
         let _ = write!(text, " + part{source}(count)");
     }
     text.push_str(");\n}\n");

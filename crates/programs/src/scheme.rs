@@ -1,5 +1,7 @@
 //! A memory-intensive tree search in Scheme, in two sizes: Tree and BigTree of the paper.
 
+use std::ops::RangeInclusive;
+
 use rand::Rng;
 
 use crate::set::{Inputs, PrepareError, Program, arguments, write};
@@ -8,14 +10,18 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[("scm", "scm")];
 
 pub(crate) const USES: &[&str] = &["/usr/lib/scm", "/usr/share/slib"];
 
-/// A tree of 2^17 leaves: about 12 MB of pairs and interpreter, as in the paper.
-pub(crate) const TREE_DEPTH: u32 = 17;
-/// A tree of 2^20 leaves: about 65 MB, as in the paper.
-pub(crate) const BIG_TREE_DEPTH: u32 = 20;
+/// Trees of 2^16 to 2^18 leaves: pairs and interpreter take 6 to 24 MB, 12 in the paper.
+pub(crate) const TREE_DEPTHS: RangeInclusive<u32> = 16..=18;
+/// Trees of 2^19 to 2^20 leaves: 33 to 65 MB, 65 in the paper.
+pub(crate) const BIG_TREE_DEPTHS: RangeInclusive<u32> = 19..=20;
 
-pub(crate) fn prepare(inputs: &mut Inputs<'_>, name: &'static str, depth: u32) -> Result<Program, PrepareError> {
+pub(crate) fn prepare(
+    inputs: &mut Inputs<'_>,
+    name: &'static str,
+    depths: RangeInclusive<u32>,
+) -> Result<Program, PrepareError> {
     let folder = inputs.folder(&name.to_ascii_lowercase())?;
-    let seed = inputs.random.random_range(1..100_000_u32);
+    let (depth, seed) = (inputs.random.random_range(depths), inputs.random.random_range(1..100_000_u32));
     let definitions = format!("(define depth {depth})\n(define seed {seed})\n");
     write(&folder, "tree.scm", &(definitions + include_str!("../files/tree.scm")))?;
     Ok(Program { name, arguments: arguments(["scm", "-f", "tree.scm"]), folder })

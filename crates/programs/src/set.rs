@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rand::SeedableRng;
+use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use strum::{Display, EnumIter, EnumString};
 
@@ -57,6 +58,12 @@ pub enum PrepareError {
         "found a gcc that does not say which files it uses ({0}), need a working one; sudo apt-get install gcc libc6-dev"
     )]
     Compiler(io::Error),
+    /// The compiler does not translate the pair of client and server.
+    #[error(
+        "found a gcc that does not translate a client and a server ({0}), need one with a static C library; sudo apt-get \
+         install gcc libc6-dev"
+    )]
+    Pair(io::Error),
     /// An input cannot be written.
     #[error(
         "found {path} not to be written ({source}), {}",
@@ -87,7 +94,7 @@ impl Set {
         let parts: &[&[(&'static str, &'static str)]] = match self {
             Set::Timesharing => &[magic::NEEDS, scheme::NEEDS, make::NEEDS, interactive::NEEDS],
             Set::ComputeBound => &[scheme::NEEDS, verifier::NEEDS],
-            Set::ClientServer => &[],
+            Set::ClientServer => &[pingpong::NEEDS],
         };
         parts.concat().into_iter().map(|(program, package)| MissingProgram { program, package }).collect()
     }
@@ -115,29 +122,30 @@ impl Set {
         Ok(files)
     }
 
-    /// Writes the inputs into `folder`, all drawn from `seed`, and names the commands. `switchcost` is the path of this
-    /// very program, which plays both ends of the client-server set.
-    pub fn prepare(self, folder: &Path, seed: u64, switchcost: &Path) -> Result<Vec<Program>, PrepareError> {
+    /// Writes the inputs into `folder`, all drawn from `seed`, which also draws how large they are and which command begins, and names
+    /// the commands.
+    pub fn prepare(self, folder: &Path, seed: u64) -> Result<Vec<Program>, PrepareError> {
         let missing = self.missing(&std::env::var_os("PATH").unwrap_or_default());
         if !missing.is_empty() {
             return Err(PrepareError::Missing(missing));
         }
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut inputs = Inputs { folder, random: &mut random };
-        match self {
-            Set::Timesharing => Ok(vec![
+        let mut programs = match self {
+            Set::Timesharing => vec![
                 magic::prepare(&mut inputs)?,
-                scheme::prepare(&mut inputs, "Tree", scheme::TREE_DEPTH)?,
+                scheme::prepare(&mut inputs, "Tree", scheme::TREE_DEPTHS)?,
                 make::prepare_compile(&mut inputs)?,
                 make::prepare_link(&mut inputs)?,
                 interactive::prepare(&mut inputs)?,
-            ]),
-            Set::ComputeBound => Ok(vec![
-                scheme::prepare(&mut inputs, "BigTree", scheme::BIG_TREE_DEPTH)?,
-                verifier::prepare(&mut inputs)?,
-            ]),
-            Set::ClientServer => Ok(vec![pingpong::prepare(&mut inputs, switchcost)?]),
-        }
+            ],
+            Set::ComputeBound => {
+                vec![scheme::prepare(&mut inputs, "BigTree", scheme::BIG_TREE_DEPTHS)?, verifier::prepare(&mut inputs)?]
+            }
+            Set::ClientServer => vec![pingpong::prepare(&mut inputs)?],
+        };
+        programs.shuffle(&mut random);
+        Ok(programs)
     }
 }
 
@@ -185,7 +193,8 @@ mod tests {
             error.to_string(),
             "found no scm, sta, need them; sudo apt-get install --no-install-recommends opensta scm"
         );
-        assert_eq!(Set::ClientServer.missing(OsStr::new("/nonexistent")), []);
+        let of_pair = Set::ClientServer.missing(OsStr::new("/nonexistent"));
+        assert_eq!(of_pair[0], MissingProgram { program: "gcc", package: "gcc" });
     }
 
     #[test]
@@ -197,6 +206,6 @@ mod tests {
             fs::read_to_string(folder.path().join("magic/layout.mag")).expect("there")
         };
         assert_eq!(text(1), text(1));
-        assert_ne!(text(1), text(2));
+        assert_ne!(text(1).lines().count(), text(2).lines().count(), "of another size, too");
     }
 }

@@ -1,6 +1,7 @@
 //! A timing verifier (OpenSTA) on a generated circuit, under one clock after another.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use rand::Rng;
 
@@ -10,8 +11,8 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[("sta", "opensta")];
 
 pub(crate) const USES: &[&str] = &["/usr/share/tcltk/tcl8.6"];
 
-const GATES: usize = 3000;
-const REGISTERS: usize = 200;
+const GATES: RangeInclusive<usize> = 2000..=4000;
+const REGISTERS: RangeInclusive<usize> = 150..=250;
 /// How far back a gate's inputs lie at most.
 const REACH: usize = 300;
 
@@ -25,15 +26,16 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
 
 /// A netlist without loops between registers: each gate's inputs are made before it.
 fn circuit(inputs: &mut Inputs<'_>) -> String {
-    let nets = GATES + REGISTERS;
+    let (gates, registers) = (inputs.random.random_range(GATES), inputs.random.random_range(REGISTERS));
+    let nets = gates + registers;
     let mut text = "module top (clock);\n input clock;\n".to_owned();
     for net in 0..nets {
         let _ = writeln!(text, " wire n{net};");
     }
-    for net in 0..REGISTERS {
+    for net in 0..registers {
         let _ = writeln!(text, " DFF f{net} (.D(n{}), .CK(clock), .Q(n{net}));", nets - 1 - net);
     }
-    for net in REGISTERS..nets {
+    for net in registers..nets {
         let mut input = || inputs.random.random_range(net.saturating_sub(REACH)..net);
         let (a, b) = (input(), input());
         let _ = match inputs.random.random_range(0..3) {

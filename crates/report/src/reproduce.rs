@@ -128,10 +128,22 @@ pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     if is_judged { counted(verdicts) } else { ONLY_SHOWN.to_owned() }
 }
 
+/// What chance alone does to so many verdicts, and what another result adds.
+fn by_chance(reproduction: &Reproduction<'_>) -> String {
+    let claims = || reproduction.exhibits.iter().flat_map(|exhibit| &exhibit.claims);
+    let wrong = reproduction.verdicts.wrong_by_chance;
+    let results = if claims().any(|claim| !claim.others.is_empty()) {
+        "Verdicts stand where all results agree"
+    } else {
+        "By one result alone: a verdict stands when another day's agrees (--with)"
+    };
+    format!("{results}. By chance, at most {wrong:.1} of them would be wrong.")
+}
+
 /// The tested claims, then those that something was fitted for; definitions are not counted.
 fn counted(verdicts: &Verdicts) -> String {
     let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
-    let Verdicts { tested, calibrated } = verdicts;
+    let Verdicts { tested, calibrated, own, .. } = verdicts;
     let mut answer = format!(
         "of {} claims, {} reproduced, {} not reproduced, and {} inconclusive.",
         tested.all(),
@@ -147,11 +159,20 @@ fn counted(verdicts: &Verdicts) -> String {
             are(calibrated.undecided)
         );
     }
+    if own.all() > 0 {
+        answer += &format!(
+            " Of our own questions, {} true here, {} not, and {} open.",
+            are(own.holds),
+            are(own.differs),
+            are(own.undecided)
+        );
+    }
     answer
 }
 
 fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
     add_answer(page, reproduction);
+    page.prose(&by_chance(reproduction));
     page.prose(&format!("{}.", reproduction.paper.citation()));
     page.prose(&format!("Here: {}.", reproduction.machine));
     for exhibit in reproduction.exhibits {
@@ -173,6 +194,8 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
     };
     match (claim.entry.kind, claim.verdict) {
         (Kind::Definition, _) => ("by definition", Tone::Usual),
+        (Kind::Own, Verdict::Holds) => ("true here", Tone::Usual),
+        (Kind::Own, Verdict::Differs) => ("not true here", Tone::Usual),
         (Kind::Calibrated, Verdict::Holds) => ("consistent after calibration", tone),
         (Kind::Calibrated, Verdict::Differs) => ("not consistent after calibration", tone),
         _ => (word, tone),
@@ -198,9 +221,11 @@ fn reasons(reasons: &[Reason]) -> String {
         format!("{word} {}: {} ({}).", reason.run, reason.statement, reason.found)
     };
     if reasons.is_empty() {
-        return "No reason was tested.".to_owned();
+        return "No reason found: none was tested.".to_owned();
     }
-    reasons.iter().map(one).collect::<Vec<_>>().join(" ")
+    let is_shown = reasons.iter().any(|reason| reason.verdict == Verdict::Holds);
+    let none = (!is_shown).then(|| "No reason found.".to_owned());
+    reasons.iter().map(one).chain(none).collect::<Vec<_>>().join(" ")
 }
 
 fn verdicts(exhibits: &[Exhibit]) -> Grid {

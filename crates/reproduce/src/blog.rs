@@ -9,7 +9,7 @@ mod user_mode;
 use switchcost_analysis::{CaseFinding, Estimate, switches_of_repetitions};
 use switchcost_record::{MeasureRecord, Mechanism};
 
-use crate::claims::{Found, Quantities, Term, exact, over, ratio};
+use crate::claims::{Found, Quantities, Term, over, ratio};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, of_mean};
 use crate::text::{number, percent};
@@ -270,7 +270,10 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
         return Err("the record does not count the switches of the whole run".to_owned());
     }
     let note = format!("{seen:.0} by perf, {counted} by getrusage");
-    Ok(Found::new(vec![exact("perf's switches over getrusage's", seen / counted as f64)], note))
+    // No shorter than the interval of two counts.
+    let (ratio, half) = (seen / counted as f64, 1.645 * (1.0 / seen + 1.0 / counted as f64).sqrt());
+    let term = Term::new("perf's switches over getrusage's", ratio, ratio * (1.0 - half), ratio * (1.0 + half));
+    Ok(Found::new(vec![term], note))
 }
 
 /// Every event, and for each switch.

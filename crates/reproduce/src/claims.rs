@@ -3,6 +3,7 @@
 //! The table is data, a file a paper in `claims/`, and the only place that a verdict comes from: the papers' modules say how
 //! large a quantity is, with its interval, and never what that means.
 
+mod earlier;
 mod judged;
 mod rule;
 mod term;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Paper, Records};
 
+pub use earlier::{Earlier, EarlierError, Other, stand};
 pub use judged::{Claim, Reason};
 pub use rule::{Rule, Verdict};
 pub use term::Term;
@@ -29,6 +31,15 @@ pub enum Kind {
     Calibrated,
     /// It follows from how it is made here: shown, and not counted.
     Definition,
+    /// A question of ours, or one that the papers leave open: answered, and not counted as theirs.
+    Own,
+}
+
+impl Kind {
+    /// Whether the numbers vary from run to run: then they need an interval, and a second result that agrees.
+    pub fn is_noisy(self) -> bool {
+        matches!(self, Kind::Tested | Kind::Own)
+    }
 }
 
 /// A claim as the table has it.
@@ -63,6 +74,17 @@ pub struct Entry {
     /// What might be behind a claim that is not met, each with a rule of its own.
     #[serde(default, rename = "reason", skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<ReasonEntry>,
+}
+
+impl Entry {
+    /// The verdict of its rule on numbers. A number that varies and has no interval decides nothing.
+    pub fn judge(&self, terms: &[Term]) -> Verdict {
+        match self.kind {
+            Kind::Tested if terms.iter().any(Term::is_exact) => Verdict::Undecided,
+            kind if kind.is_noisy() => self.rule.judge_noisy(terms),
+            _ => self.rule.judge(terms),
+        }
+    }
 }
 
 /// A possible reason as the table has it: a statement about a run, which may turn out wrong.

@@ -1,6 +1,8 @@
 //! Intervals of what is computed here alone; all at 90 %, as the papers' and those of `analysis`.
 
-use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{Beta, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 use switchcost_analysis::simulation::interval;
 
 const CONFIDENCE: f64 = 0.9;
@@ -12,6 +14,17 @@ pub(crate) type Interval = (f64, f64, f64);
 pub(crate) fn of_mean(values: &[f64]) -> Option<Interval> {
     let (low, high) = interval::of_mean(values, CONFIDENCE)?;
     Some((values.iter().sum::<f64>() / values.len() as f64, low, high))
+}
+
+/// The slope of the line through some points by least squares, with Student's interval; three points or more.
+pub(crate) fn of_slope(points: &[(f64, f64)]) -> Option<Interval> {
+    let n = points.len() as f64;
+    let [x, y] = [0, 1].map(|place| points.iter().map(|point| [point.0, point.1][place]).sum::<f64>() / n);
+    let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|point| of(point.0 - x, point.1 - y)).sum::<f64>();
+    let slope = sum(&|x, y| x * y) / sum(&|x, _| x * x);
+    let rest = sum(&|x, y| (y - slope * x).powi(2)) / (n - 2.0);
+    let half = student(points.len().checked_sub(1)?)? * (rest / sum(&|x, _| x * x)).sqrt();
+    half.is_finite().then_some((slope, slope - half, slope + half))
 }
 
 /// The interval of a statistic from its values without one batch each.
@@ -27,30 +40,86 @@ pub(crate) fn of_spreads(ratio: f64, above: f64, below: f64) -> Option<Interval>
     (ratio > 0.0 && found.1.is_finite() && found.2.is_finite()).then_some(found)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Half of the intervals of 90 % may miss on one side.
+const ONE_SIDE: f64 = 0.05;
 
-    /// scipy.stats.t.interval(0.9, 5, mean, sem) of 10, 11, 12, 13, 14, 15.
-    #[test]
-    fn the_interval_is_that_of_students_t() {
-        let values = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
-        let (mean, low, high) = of_mean(&values).expect("six values");
-        assert!((low - 10.960_981).abs() < 1e-5 && (high - 14.039_019).abs() < 1e-5, "{low} {high}");
-        // Of a mean, the jackknife is the same.
-        let without: Vec<f64> = values.iter().map(|value| (75.0 - value) / 5.0).collect();
-        let (_, jackknifed, _) = of_batches(mean, &without).expect("six values");
-        assert!((jackknifed - low).abs() < 1e-9, "{jackknifed} {low}");
-        assert_eq!((of_mean(&[1.0]), of_mean(&[])), (None, None));
-    }
-
-    /// F(0.95; 15, 15) is 2.4034 and F(0.95; 5, 10) 3.3258, F(0.95; 10, 5) 4.7351 in every table of it.
-    #[test]
-    fn spreads_of_few_runs_are_hardly_known() {
-        let (_, low, high) = of_spreads(1.0, 15.0, 15.0).expect("degrees of freedom");
-        assert!((high - 2.4034_f64.sqrt()).abs() < 1e-3 && (low * high - 1.0).abs() < 1e-9, "{low} {high}");
-        let (_, low, high) = of_spreads(2.0, 5.0, 10.0).expect("degrees of freedom");
-        assert!((low - 2.0 / 3.3258_f64.sqrt()).abs() < 1e-3 && (high - 2.0 * 4.7351_f64.sqrt()).abs() < 1e-3);
-        assert_eq!(of_spreads(0.0, 5.0, 5.0), None);
+/// An interval so wide that those of so many numbers cover all of them as surely as this one its own (Bonferroni); on the scale of
+/// ratios where it is above 0.
+pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
+    let quantile = |share: f64| Normal::standard().inverse_cdf(1.0 - share);
+    let factor = quantile(ONE_SIDE / many.max(1) as f64) / quantile(ONE_SIDE);
+    if low > 0.0 {
+        (value * (low / value).powf(factor), value * (high / value).powf(factor))
+    } else {
+        (value - (value - low) * factor, value + (high - value) * factor)
     }
 }
+
+/// The largest of some numbers: which one it is was not known before, so it lies somewhere in the intervals of so many.
+pub(crate) fn largest(all: &[Interval]) -> Option<Interval> {
+    let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
+    widened.map(|(value, (low, high))| (value, low, high)).reduce(|a, b| (a.0.max(b.0), a.1.max(b.1), a.2.max(b.2)))
+}
+
+/// The smallest of them.
+pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
+    let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
+    widened.map(|(value, (low, high))| (value, low, high)).reduce(|a, b| (a.0.min(b.0), a.1.min(b.1), a.2.min(b.2)))
+}
+
+/// The mean over groups, each with the standard error of its own value, by the hierarchical bootstrap (groups are drawn, then what is in
+/// them: Davison and Hinkley 1997, section 3.8). Of a mean its variance is a sum, and needs no drawing: that of the groups' values, and
+/// the mean of their own.
+pub(crate) fn of_groups(groups: &[(f64, f64)]) -> Option<Interval> {
+    let n = groups.len() as f64;
+    let mean = groups.iter().map(|(value, _)| value).sum::<f64>() / n;
+    let between = groups.iter().map(|(value, _)| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let within = groups.iter().map(|(_, error)| error.powi(2)).sum::<f64>() / n;
+    let half = student(groups.len())? * ((between + within) / n).sqrt();
+    half.is_finite().then_some((mean, mean - half, mean + half))
+}
+
+/// The standard error of a statistic from its values without one batch each.
+pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
+    let n = without_one.len().max(1) as f64;
+    let mean = without_one.iter().sum::<f64>() / n;
+    ((n - 1.0) / n * without_one.iter().map(|value| (value - mean).powi(2)).sum::<f64>()).sqrt()
+}
+
+/// Student's factor for so many independent values.
+fn student(values: usize) -> Option<f64> {
+    let student = StudentsT::new(0.0, 1.0, values.checked_sub(1)? as f64).ok()?;
+    Some(student.inverse_cdf(1.0 - ONE_SIDE))
+}
+
+const RESAMPLES: usize = 1000;
+
+/// A statistic of independent runs: its standard error is that over samples of as many runs, drawn from these with replacement (Efron and
+/// Tibshirani 1993, chapter 6). None with fewer than six runs, or where most samples have no statistic.
+pub(crate) fn of_runs<T: Copy>(runs: &[T], statistic: impl Fn(&[T]) -> Option<f64>) -> Option<Interval> {
+    let value = statistic(runs)?;
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let mut draw = || -> Vec<T> { runs.iter().map(|_| runs[random.random_range(0..runs.len())]).collect() };
+    let drawn: Vec<f64> = (0..RESAMPLES).filter_map(|_| statistic(&draw())).filter(|found| found.is_finite()).collect();
+    if runs.len() < 6 || drawn.len() < RESAMPLES / 2 {
+        return None;
+    }
+    let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+    let variance = drawn.iter().map(|found| (found - mean).powi(2)).sum::<f64>() / (drawn.len() - 1) as f64;
+    // What is drawn with replacement varies by n - 1 of n less.
+    let n = runs.len() as f64;
+    let half = student(runs.len())? * (variance * n / (n - 1.0)).sqrt();
+    half.is_finite().then_some((value, value - half, value + half))
+}
+
+/// The share of so many that were counted (Clopper and Pearson 1934).
+pub(crate) fn of_share(counted: u64, of: u64) -> Interval {
+    let (k, n) = (counted as f64, of as f64);
+    let beta = |a, b, share| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(share));
+    let low = if counted == 0 { 0.0 } else { beta(k, n - k + 1.0, ONE_SIDE) };
+    let high = if counted >= of { 1.0 } else { beta(k + 1.0, n - k, 1.0 - ONE_SIDE) };
+    (k / n, low, high)
+}
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,10 @@ mod text;
 mod today;
 
 pub use chart::{Axis, Chart, Series, Style};
-pub use claims::{Claim, Counts, Entry, Kind, Reason, ReasonEntry, Rule, Term, Verdict, Verdicts, table};
+pub use claims::{
+    Claim, Counts, Earlier, EarlierError, Entry, Kind, Other, Reason, ReasonEntry, Rule, Term, Verdict, Verdicts,
+    stand, table,
+};
 pub use exhibit::{Cell, Exhibit, Table};
 pub use paper::Paper;
 pub use records::Records;

@@ -22,6 +22,8 @@ pub struct Site<'a> {
     pub noisy_cpu: Option<CpuId>,
     /// How much time they may take.
     pub effort: Effort,
+    /// Decides what is drawn: the order of runs, inputs of programs. Another seed is another result.
+    pub seed: u64,
     /// Whether programs are to run in a guest with its kernel, too.
     pub has_guest: bool,
 }

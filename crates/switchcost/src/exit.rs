@@ -131,6 +131,8 @@ pub(crate) enum Failure {
     Pictures { found: String, needed: String },
     #[error("failed to make the site in {path}: {source}, {}", for_writing(.source, "another with -o"))]
     Site { path: PathBuf, source: io::Error },
+    #[error("failed to read another result, {path}: {why}")]
+    OtherResult { path: PathBuf, why: String },
     #[error("failed to print the result: {0}, {remedy}", remedy = for_writing(.0, "another place for it"))]
     Print(io::Error),
     #[error("failed to find a place for the record: {0}; choose one with --record")]

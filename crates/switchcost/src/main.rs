@@ -56,9 +56,6 @@ fn start() -> ExitCode {
     if is_first(switchcost_inject::SERVANT_ARGUMENT) {
         return serve(|| switchcost_inject::serve(std::io::stdin().lock(), std::io::stdout()));
     }
-    if let Some(words) = words_behind(switchcost_programs::PINGPONG_ARGUMENT) {
-        return play(&words);
-    }
     if let Some(words) = words_behind(switchcost_measure::TURNS_ARGUMENT) {
         return take_turns(words.first().map_or("", String::as_str));
     }
@@ -98,16 +95,6 @@ fn is_first(argument: &str) -> bool {
 /// What follows the first argument, if that is the given one.
 fn words_behind(first: &str) -> Option<Vec<String>> {
     is_first(first).then(|| std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()).collect())
-}
-
-fn play(words: &[String]) -> ExitCode {
-    match switchcost_programs::pingpong(words) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say!("failed to play ping-pong: {error}");
-            ExitCode::FAILURE
-        }
-    }
 }
 
 /// A signal that is not for it must not keep it from undoing; what it starts takes none of this over.

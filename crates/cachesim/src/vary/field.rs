@@ -1,7 +1,9 @@
 use std::fmt;
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
-use switchcost_design::{Design, Inclusion, OnSwitch, Replacement, Ways};
+use switchcost_design::{
+    AddressKind, Design, Holds, Inclusion, OnSwitch, PageAllocation, PageOrder, Replacement, Ways,
+};
 use switchcost_units::Bytes;
 
 /// A level or TLB, by its place in the design.
@@ -26,6 +28,31 @@ pub(super) enum Field {
     HitCycles,
     MissCycles,
     BusCycles,
+    /// `index` and `tag` together, of the levels where they belong; not a field of a file.
+    Addressing,
+}
+
+/// By which addresses caches are indexed and tagged, as processors' manuals call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString)]
+#[strum(serialize_all = "snake_case")]
+pub(super) enum Addressing {
+    /// Virtually indexed and tagged, with numbers of address spaces: a kernel line is one for each of them.
+    Vivt,
+    /// First levels virtually indexed and physically tagged, and the others physical: the kernel's lines are everybody's.
+    Vipt,
+    /// Physically indexed and tagged.
+    Pipt,
+}
+
+impl Addressing {
+    /// Index and tag of a first level, or of one behind it.
+    fn of(self, is_first: bool) -> (AddressKind, AddressKind) {
+        match (self, is_first) {
+            (Addressing::Vivt, _) => (AddressKind::Virtual, AddressKind::Virtual),
+            (Addressing::Vipt, true) => (AddressKind::Virtual, AddressKind::Physical),
+            (Addressing::Vipt, false) | (Addressing::Pipt, _) => (AddressKind::Physical, AddressKind::Physical),
+        }
+    }
 }
 
 /// What a field becomes. Prints as a file would say it, without blanks.
@@ -37,6 +64,7 @@ pub(super) enum Value {
     Inclusion(Inclusion),
     OnSwitch(OnSwitch),
     Number(u32),
+    Addressing(Addressing),
 }
 
 impl fmt::Display for Value {
@@ -48,6 +76,7 @@ impl fmt::Display for Value {
             Value::Inclusion(inclusion) => inclusion.fmt(f),
             Value::OnSwitch(on_switch) => on_switch.fmt(f),
             Value::Number(number) => number.fmt(f),
+            Value::Addressing(addressing) => addressing.fmt(f),
         }
     }
 }
@@ -74,11 +103,24 @@ impl Field {
             Field::OnSwitch => {
                 text.parse().map(Value::OnSwitch).map_err(|_| format!("found {text:?}, need one of keep, flush"))
             }
+            Field::Addressing => {
+                text.parse().map(Value::Addressing).map_err(|_| format!("found {text:?}, need one of vivt, vipt, pipt"))
+            }
             Field::Entries | Field::HitCycles | Field::MissCycles | Field::BusCycles => {
                 text.parse().map(Value::Number).map_err(|_| format!("found {text:?}, need a whole number"))
             }
         }
     }
+}
+
+/// Where a design says nothing of pages: the size of today's base pages, and of the DECstation's.
+const PAGES: PageAllocation = PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 0 };
+
+/// Whether no level before it holds what it holds.
+fn is_first(design: &Design, index: usize) -> bool {
+    let own = design.levels[index].holds;
+    let meets = |other: Holds| own.data() && other.data() || own.instructions() && other.instructions();
+    !design.levels[..index].iter().any(|before| meets(before.holds))
 }
 
 impl Target {
@@ -92,7 +134,9 @@ impl Target {
     fn has(self, field: Field) -> bool {
         match self {
             Target::Level(_) => !matches!(field, Field::Entries | Field::Page),
-            Target::Tlb(_) => !matches!(field, Field::Size | Field::Line | Field::Inclusion | Field::BusCycles),
+            Target::Tlb(_) => {
+                !matches!(field, Field::Size | Field::Line | Field::Inclusion | Field::BusCycles | Field::Addressing)
+            }
         }
     }
 
@@ -109,6 +153,10 @@ impl Target {
     pub(super) fn set(self, design: &mut Design, field: Field, value: Value) {
         match self {
             Target::Level(index) => {
+                let is_first = is_first(design, index);
+                if matches!(value, Value::Addressing(Addressing::Vipt | Addressing::Pipt)) {
+                    design.pages.get_or_insert(PAGES);
+                }
                 let level = &mut design.levels[index];
                 match (field, value) {
                     (Field::Size, Value::Size(size)) => level.size = size,
@@ -120,6 +168,7 @@ impl Target {
                     (Field::HitCycles, Value::Number(cycles)) => level.hit_cycles = cycles,
                     (Field::MissCycles, Value::Number(cycles)) => level.miss_cycles = cycles,
                     (Field::BusCycles, Value::Number(cycles)) => level.bus_cycles = cycles,
+                    (Field::Addressing, Value::Addressing(kind)) => (level.index, level.tag) = kind.of(is_first),
                     _ => unreachable!("a level has the field, and the value is of its kind"),
                 }
             }

@@ -49,6 +49,21 @@ fn levels_can_be_set_together() {
 }
 
 #[test]
+fn caches_are_addressed_as_manuals_name_it() {
+    use switchcost_design::AddressKind::{Physical, Virtual};
+    let designs = vary(&base(), &["caches.addressing=vivt,vipt,pipt"]).expect("three");
+    assert_eq!(designs[1].name, "mogul-2a[caches.addressing=vipt]");
+    let of = |design: &Design| design.levels.iter().map(|level| (level.index, level.tag)).collect::<Vec<_>>();
+    assert_eq!(of(&designs[0]), [(Virtual, Virtual); 3]);
+    assert_eq!(of(&designs[1]), [(Virtual, Physical), (Virtual, Physical), (Physical, Physical)]);
+    assert_eq!(of(&designs[2]), [(Physical, Physical); 3]);
+    assert_eq!(
+        error(&["caches.addressing=virtual"]),
+        "caches.addressing: found \"virtual\", need one of vivt, vipt, pipt"
+    );
+}
+
+#[test]
 fn every_field_of_a_level_and_of_a_tlb() {
     let level =
         ["L2.line=256", "L2.replacement=fifo", "L2.hit_cycles=3", "L2.miss_cycles=100", "L2.ways=4", "L2.size=1MiB"];
@@ -94,7 +109,7 @@ fn names_the_level_or_field_that_is_not_there() {
     assert_eq!(
         error(&["L1D.colour=1"]),
         "L1D.colour: found no field \"colour\" to vary, need one of size, line, ways, replacement, inclusion, \
-         on_switch, hit_cycles, miss_cycles, bus_cycles"
+         on_switch, hit_cycles, miss_cycles, bus_cycles, addressing"
     );
     let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
     assert_eq!(

@@ -79,6 +79,7 @@ pub(super) fn kind(kind: Kind) -> &'static str {
         Kind::Tested => "tested",
         Kind::Calibrated => "calibrated",
         Kind::Definition => "definition",
+        Kind::Own => "own",
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) struct Report<'a> {
 
 impl Form for Report<'_> {
     /// Version 1: the first. Version 2: claims are those of the table, with its rule and the numbers and intervals that it judged;
-    /// verdicts are counted by kind; reasons are tested; `not-told` was `not-shown`; the program's version.
-    const NAME: &'static str = "switchcost.reproduce/2";
+    /// verdicts are counted by kind; reasons are tested; `not-told` was `not-shown`; the program's version. Version 3: a verdict is what all results agree on, `alone`
+    /// that of this one, `others` what the others say; `own` questions are counted apart; numbers that vary need intervals.
+    const NAME: &'static str = "switchcost.reproduce/3";
 }

@@ -31,6 +31,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     }
     let is_alone = reproductions.len() == 1;
     if let [alone] = reproductions {
+        page.prose(&super::by_chance(alone));
         figure::add(page, alone.exhibits);
     }
     if reproductions.iter().all(|reproduction| reproduction.is_judged) {
@@ -73,6 +74,10 @@ fn line(place: &str, claim: &Claim) -> String {
     match (&claim.missing, claim.verdict) {
         (_, Verdict::Holds) => format!("{place}: {statement}"),
         (Some(why), _) if claim.found.is_empty() => format!("{place}: {statement}. Missing: {why}"),
+        // This result alone would decide it.
+        (Some(why), _) if claim.alone != Verdict::Undecided => {
+            format!("{place}: {statement}. Found: {}; {why}", claim.found)
+        }
         _ => format!("{place}: {statement}. Found: {}", claim.found),
     }
 }

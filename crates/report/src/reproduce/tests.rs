@@ -21,7 +21,16 @@ fn some_claim() -> Claim {
         reasons: Vec::new(),
     };
     let terms = vec![Term { name: "us".to_owned(), value: 1.0, low: 0.9, high: 1.1 }];
-    Claim { entry, terms, found: "1.00 us".to_owned(), verdict: Verdict::Holds, missing: None, reasons: Vec::new() }
+    Claim {
+        entry,
+        terms,
+        found: "1.00 us".to_owned(),
+        verdict: Verdict::Holds,
+        alone: Verdict::Holds,
+        others: Vec::new(),
+        missing: None,
+        reasons: Vec::new(),
+    }
 }
 
 fn exhibits() -> Vec<Exhibit> {
@@ -52,6 +61,7 @@ fn exhibits() -> Vec<Exhibit> {
             },
             claim(Kind::Calibrated, Verdict::Holds),
             claim(Kind::Definition, Verdict::Holds),
+            claim(Kind::Own, Verdict::Holds),
         ],
         table: Table {
             columns: vec!["size".to_owned(), "us".to_owned()],
@@ -89,12 +99,26 @@ fn each_verdict_is_said_with_its_reason() {
         "Missing: no record.",
         "it rises (consistent after calibration).",
         "it rises (by definition).",
+        "it rises (true here).",
+        "Of our own questions, 1 is true here, 0 are not, and 0 are open.",
+        "By one result alone: a verdict stands when another day's agrees (--with). By chance, at most 0.2 of them would be wrong.",
         "A note.",
         "switchcost measure",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn a_reason_that_no_run_shows_is_none() {
+    let mut exhibits = exhibits();
+    let claim = &mut exhibits[0].claims[1];
+    assert!(!super::why(claim).contains("No reason found"));
+    claim.reasons[0].verdict = Verdict::Differs;
+    assert_eq!(super::why(claim), "Refuted by a-run: the wind (gusts: 3). No reason found.");
+    claim.reasons.clear();
+    assert_eq!(super::why(claim), "No reason found: none was tested.");
 }
 
 #[test]
@@ -163,7 +187,7 @@ fn a_chart_without_points_is_not_drawn() {
 #[test]
 fn json_keeps_numbers_and_reasons() {
     let value = crate::conformity::read(rendered(Format::Json));
-    assert_eq!(value["schema"], "switchcost.reproduce/2");
+    assert_eq!(value["schema"], "switchcost.reproduce/3");
     assert_eq!(value["papers"].as_array().map(Vec::len), Some(2), "one object, whatever is asked for");
     let value = &value["papers"][1];
     assert_eq!(value["paper"], "li2007");
@@ -172,6 +196,8 @@ fn json_keeps_numbers_and_reasons() {
         serde_json::json!({
             "tested": {"holds": 1, "differs": 1, "not_told": 1},
             "calibrated": {"holds": 1, "differs": 0, "not_told": 0},
+            "own": {"holds": 1, "differs": 0, "not_told": 0},
+            "wrong_by_chance": 0.15000000000000002,
         })
     );
     let rows = &value["exhibits"][0]["table"]["rows"];
@@ -189,7 +215,7 @@ fn json_keeps_numbers_and_reasons() {
 fn csv_has_a_row_for_each_claim() {
     let text = rendered(Format::Csv);
     let rows: Vec<&str> = text.lines().collect();
-    assert_eq!(rows.len(), 1 + 2 * 5);
+    assert_eq!(rows.len(), 1 + 2 * 6);
     assert_eq!(rows[0], "paper,exhibit,title,id,kind,statement,quantity,rule,verdict,found,why");
     assert_eq!(
         rows[2],

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Entry, Found, Kind, Quantities, Rule, Term, Verdict};
+use super::{Entry, Found, Kind, Other, Quantities, Rule, Term, Verdict};
 use crate::Records;
 use crate::text::number;
 
@@ -15,8 +15,12 @@ pub struct Claim {
     pub terms: Vec<Term>,
     /// The same in words, with what to know about them; empty where there are none.
     pub found: String,
-    /// What the rule makes of them.
+    /// What the rule makes of them; where other results are at hand, what all of them agree on.
     pub verdict: Verdict,
+    /// What the rule makes of this result alone.
+    pub alone: Verdict,
+    /// What other results say, of other days or machines.
+    pub others: Vec<Other>,
     /// What is missing, if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
@@ -44,9 +48,9 @@ pub struct Reason {
 }
 
 impl Claim {
-    /// Whether a verdict on it counts: a definition's does not.
+    /// Whether a verdict on it counts: it is the paper's, and no definition.
     pub fn counts(&self) -> bool {
-        self.entry.kind != Kind::Definition
+        matches!(self.entry.kind, Kind::Tested | Kind::Calibrated)
     }
 
     /// Takes the verdict back, and with it the reasons: what was found shows that it works, and no more.
@@ -59,16 +63,17 @@ impl Claim {
 
 pub(super) fn claim(mut entry: Entry, quantities: &Quantities, records: &Records) -> Claim {
     let found = quantity(&entry.id, quantities, records);
-    let (terms, words, verdict, missing) = judged(&entry.rule, found);
+    let (terms, words, verdict, missing) = judged(&|terms| entry.judge(terms), found);
     let untested = std::mem::take(&mut entry.reasons);
     let tested = untested.into_iter().filter(|_| verdict == Verdict::Differs).map(|reason| {
-        let (terms, words, verdict, missing) = judged(&reason.rule, quantity(&reason.id, quantities, records));
+        let found = self::quantity(&reason.id, quantities, records);
+        let (terms, words, verdict, missing) = judged(&|terms| reason.rule.judge_noisy(terms), found);
         let found = if terms.is_empty() { missing.unwrap_or_default() } else { words };
         let (statement, quantity) = (reason.statement, reason.quantity);
         Reason { statement, quantity, rule: reason.rule, run: reason.run, terms, found, verdict }
     });
     let reasons = tested.collect();
-    Claim { entry, terms, found: words, verdict, missing, reasons }
+    Claim { entry, terms, found: words, verdict, alone: verdict, others: Vec::new(), missing, reasons }
 }
 
 fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Found, String> {
@@ -79,28 +84,30 @@ fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Foun
 type Judged = (Vec<Term>, String, Verdict, Option<String>);
 
 /// Numbers that are not finite are none.
-fn judged(rule: &Rule, found: Result<Found, String>) -> Judged {
+fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> Judged {
     let is_finite = |term: &Term| [term.value, term.low, term.high].iter().all(|number| number.is_finite());
     let none = |why: String| (Vec::new(), String::new(), Verdict::Undecided, Some(why));
     match found {
         Err(why) => none(why),
         Ok(found) if !found.terms.iter().all(is_finite) => none("a number has no interval, or is none".to_owned()),
         Ok(found) => {
-            let verdict = rule.judge(&found.terms);
-            let missing = (verdict == Verdict::Undecided).then(|| open(rule, &found.terms));
+            let verdict = judge(&found.terms);
+            let missing = (verdict == Verdict::Undecided).then(|| open(judge, &found.terms));
             (found.terms.clone(), found.words(), verdict, missing)
         }
     }
 }
 
 /// Which interval allows both.
-fn open(rule: &Rule, terms: &[Term]) -> String {
-    let is_open = |term: &&Term| rule.judge(std::slice::from_ref(*term)) == Verdict::Undecided;
+fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
+    let is_open = |term: &&Term| judge(std::slice::from_ref(*term)) == Verdict::Undecided;
     match terms.iter().find(is_open) {
+        Some(term) if term.is_exact() => "a number that varies from run to run has no interval".to_owned(),
         Some(term) => {
             let [low, high] = [term.low, term.high].map(number);
             format!("the interval, {low} to {high}, allows both")
         }
-        None => "no number was found".to_owned(),
+        None if terms.is_empty() => "no number was found".to_owned(),
+        None => format!("one of {} numbers decides, and its interval among so many allows both", terms.len()),
     }
 }

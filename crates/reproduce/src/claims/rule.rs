@@ -56,6 +56,20 @@ impl Rule {
         }
     }
 
+    /// The same where the intervals are of chance. One number outside is enough for `every` to fail, and one inside for `some` to be met:
+    /// of many numbers, one lies there by chance sooner, and so their intervals are widened for that.
+    pub fn judge_noisy(&self, terms: &[Term]) -> Verdict {
+        let widened: Vec<Term> = terms.iter().map(|term| term.among(terms.len())).collect();
+        let by_one = match self {
+            Rule::Every(_) => Verdict::Differs,
+            Rule::Some(_) => Verdict::Holds,
+        };
+        match self.judge(terms) {
+            verdict if verdict == by_one => self.judge(&widened),
+            verdict => verdict,
+        }
+    }
+
     /// The rule in words.
     pub fn words(&self) -> String {
         let (who, [low, high]) = match self {
@@ -120,6 +134,22 @@ mod tests {
         assert_eq!(both(&[&outside, &open]), (Verdict::Differs, Verdict::Undecided));
         assert_eq!(both(&[&outside]), (Verdict::Differs, Verdict::Differs));
         assert_eq!(both(&[]), (Verdict::Undecided, Verdict::Undecided));
+    }
+
+    /// With 20 numbers that all meet the rule, one interval of 90 % in 20 lies wholly above 1 by chance.
+    #[test]
+    fn one_of_many_decides_only_with_an_interval_for_many() {
+        let (inside, just_outside, outside) = (term(0.8, 0.9), term(1.01, 1.21), term(1.9, 2.1));
+        let of = |last: &Term, many: usize| [vec![inside.clone(); many - 1], vec![last.clone()]].concat();
+        let (below, above) = (Rule::Every([f64::NEG_INFINITY, 1.0]), Rule::Some([1.0, f64::INFINITY]));
+        assert_eq!(below.judge_noisy(&of(&just_outside, 1)), Verdict::Differs);
+        assert_eq!(above.judge_noisy(&of(&just_outside, 1)), Verdict::Holds);
+        assert_eq!(below.judge_noisy(&of(&just_outside, 20)), Verdict::Undecided);
+        assert_eq!(above.judge_noisy(&of(&just_outside, 20)), Verdict::Undecided);
+        assert_eq!(below.judge_noisy(&of(&outside, 20)), Verdict::Differs);
+        assert_eq!(above.judge_noisy(&of(&outside, 20)), Verdict::Holds);
+        // All of them have to be in: that is no less sure of many.
+        assert_eq!(below.judge_noisy(&[inside.clone(), term(0.8, 0.999)]), Verdict::Holds);
     }
 
     #[test]

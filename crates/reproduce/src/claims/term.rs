@@ -23,11 +23,23 @@ impl Term {
         Term { name: name.into(), value, low, high }
     }
 
+    /// Whether it has no interval.
+    pub fn is_exact(&self) -> bool {
+        self.low == self.high
+    }
+
+    /// The number with an interval so wide that those of so many cover all their numbers as surely as this one its own (Bonferroni);
+    /// on the scale of ratios where it is above 0.
+    #[must_use]
+    pub fn among(&self, many: usize) -> Term {
+        let (low, high) = crate::interval::among((self.value, self.low, self.high), many);
+        Term { low, high, ..self.clone() }
+    }
+
     /// The number and its interval.
     pub fn words(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(number);
-        let is_exact = low == value && high == value;
-        let interval = if is_exact { String::new() } else { format!(" ({low} to {high})") };
+        let interval = if low == value && high == value { String::new() } else { format!(" ({low} to {high})") };
         let name = if self.name.is_empty() { String::new() } else { format!("{}: ", self.name) };
         format!("{name}{value}{interval}")
     }

@@ -4,17 +4,27 @@ use serde::{Deserialize, Serialize};
 use super::{Claim, Kind, Verdict};
 use crate::Exhibit;
 
+/// How often an interval of 90 % lies wholly on the wrong side of a bound, at most.
+const WRONG_BY_CHANCE: f64 = 0.05;
+
 /// Verdicts by what they are worth. Definitions are not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Verdicts {
     /// Of claims whose numbers could have been otherwise.
     pub tested: Counts,
     /// Of claims for which something was fitted first.
     pub calibrated: Counts,
+    /// Of questions that are not the paper's.
+    #[serde(default)]
+    pub own: Counts,
+    /// So many of those that are tested or our own would be wrong by chance, at most: 5 % of what one result says, and of what two agree on
+    /// 5 % of that.
+    #[serde(default)]
+    pub wrong_by_chance: f64,
 }
 
 /// How many claims have which verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Counts {
     /// Printed as "reproduced".
     pub holds: usize,
@@ -45,6 +55,12 @@ impl Verdicts {
                 undecided: count(Verdict::Undecided),
             }
         };
-        Verdicts { tested: counts(Kind::Tested), calibrated: counts(Kind::Calibrated) }
+        let told = exhibits
+            .iter()
+            .flat_map(|exhibit| &exhibit.claims)
+            .filter(|claim| claim.entry.kind.is_noisy() && claim.verdict != Verdict::Undecided);
+        let wrong_by_chance = told.map(|claim| WRONG_BY_CHANCE.powi(1 + claim.others.len() as i32)).sum();
+        let [tested, calibrated, own] = [Kind::Tested, Kind::Calibrated, Kind::Own].map(counts);
+        Verdicts { tested, calibrated, own, wrong_by_chance }
     }
 }

@@ -27,5 +27,5 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 }
 
 pub(super) fn quantities() -> Quantities {
-    [sensitivity::quantities(), hand_off::quantities()].concat()
+    [buses::quantities(), sensitivity::quantities(), hand_off::quantities()].concat()
 }

@@ -1,74 +1,138 @@
 //! Tables 1 and 2: runs of three sizes, with and without isolation, with and without noise.
+//!
+//! The run is the unit: the settings stand in blocks, and blocks are drawn with replacement for the intervals. How far runs vary is
+//! their mean absolute deviation from the median (Brown and Forsythe 1974): the paper's variance, by which one run of many may decide,
+//! wants normal data.
+
+use std::collections::BTreeMap;
 
 use switchcost_record::{Arm, MeasureRecord};
 use switchcost_units::Bytes;
 
-use super::steps::{SETTINGS, Setting};
+use super::steps::{RUNS, SETTINGS, Setting};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
-use crate::interval::{of_mean, of_spreads};
+use crate::interval::{of_mean, of_runs};
 use crate::published::{LiRow, li_tables};
 use crate::text::percent;
 use crate::{Exhibit, Records, Table};
 
-/// The mean over runs with its 90 % interval, in nanoseconds a half round trip: the time of the switching arm, its walks
-/// included, over its hand-offs, as the paper's s1/20000.
-#[derive(Clone, Copy, Debug)]
-struct Mean {
-    size: u64,
-    low: f64,
-    high: f64,
-    runs: usize,
-}
+const SIZES: usize = 3;
 
-impl Mean {
-    fn centre(self) -> f64 {
-        f64::midpoint(self.low, self.high)
-    }
+/// A run of each setting, in the order of [`SETTINGS`]: nanoseconds a half round trip at each size, which is the time of the switching
+/// arm, its walks included, over its hand-offs, as the paper's s1/20000.
+type Block = [[f64; SIZES]; SETTINGS.len()];
 
-    fn relative_half_width(self) -> f64 {
-        (self.high - self.low) / 2.0 / self.centre()
-    }
-}
+const ISOLATED_QUIET: usize = 0;
+const SHARED_QUIET: usize = 1;
+const ISOLATED_NOISY: usize = 2;
+const SHARED_NOISY: usize = 3;
 
-/// Each size of a record; every cycle counts, disturbed or not: disturbance is what is looked for.
-fn means(record: &MeasureRecord) -> Vec<Mean> {
+/// The sizes of a run, in bytes, with its nanoseconds a hand-off; every cycle counts, disturbed or not: disturbance is what is looked for.
+fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
     let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
-    let cases = record.header.plan.cases.iter().enumerate();
-    let mut means: Vec<Mean> = cases
-        .filter(|(_, case)| !case.working_set.is_empty())
-        .filter_map(|(number, case)| {
-            let runs = runs(record, number as u32, ns_per_tick);
-            mean(&runs, case.working_set.size_bytes.0)
-        })
-        .collect();
-    means.sort_by_key(|mean| mean.size);
-    means
-}
-
-/// Nanoseconds a hand-off in each repetition.
-fn runs(record: &MeasureRecord, case: u32, ns_per_tick: f64) -> Vec<f64> {
-    let mut sums: std::collections::BTreeMap<u32, (f64, f64)> = std::collections::BTreeMap::new();
-    for window in record.cycles.iter().filter(|window| window.case == case) {
-        let sum = sums.entry(window.repetition).or_default();
+    let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+    for window in &record.cycles {
+        let Some(case) = record.header.plan.cases.get(window.case as usize) else { continue };
+        if case.working_set.is_empty() {
+            continue;
+        }
+        let sum = sums.entry(case.working_set.size_bytes.0).or_default();
         for batch in window.batches.iter().filter(|batch| batch.arm == Arm::SwitchTotal) {
             sum.0 += (batch.handoff_ticks.0 as f64 + batch.walk_ticks.0 as f64) * ns_per_tick;
             sum.1 += f64::from(batch.handoffs);
         }
     }
-    sums.into_values().filter(|(_, handoffs)| *handoffs > 0.0).map(|(ns, handoffs)| ns / handoffs).collect()
+    let found = sums.into_iter().filter(|(_, (_, handoffs))| *handoffs > 0.0);
+    found.map(|(size, (ns, handoffs))| (size, ns / handoffs)).collect()
 }
 
-/// The t-interval of the mean at 90 %, as in the paper (there of six runs).
-fn mean(runs: &[f64], size: u64) -> Option<Mean> {
-    let (_, low, high) = of_mean(runs)?;
-    Some(Mean { size, low, high, runs: runs.len() })
+/// One run of a setting.
+fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64); SIZES], String> {
+    let (record, _) = records.measured(&setting.run(number))?;
+    let found = run(record);
+    let sizes = found.len();
+    found.try_into().map_err(|_| format!("{sizes} of {SIZES} sizes were measured"))
 }
 
-fn found(records: &Records, setting: Setting) -> Result<Vec<Mean>, String> {
-    let (record, _) = records.measured(&setting.step())?;
-    let means = means(record);
-    if means.len() == 3 { Ok(means) } else { Err(format!("{} of 3 sizes were measured", means.len())) }
+/// The blocks of which all settings are there, and the sizes in bytes.
+fn blocks(records: &Records) -> Result<(Vec<Block>, [u64; SIZES]), String> {
+    let mut sizes = [0; SIZES];
+    let mut block = |number: usize| -> Result<Block, String> {
+        let mut block = Block::default();
+        for (place, setting) in SETTINGS.into_iter().enumerate() {
+            let run = one(records, setting, number)?;
+            (sizes, block[place]) = (run.map(|(size, _)| size), run.map(|(_, ns)| ns));
+        }
+        Ok(block)
+    };
+    let (found, missing): (Vec<_>, Vec<_>) = (0..RUNS).map(&mut block).partition(Result::is_ok);
+    let blocks: Vec<Block> = found.into_iter().flatten().collect();
+    match missing.into_iter().find_map(Result::err) {
+        Some(why) if blocks.is_empty() => Err(why),
+        _ => Ok((blocks, sizes)),
+    }
+}
+
+fn of(blocks: &[Block], setting: usize, size: usize) -> Vec<f64> {
+    blocks.iter().map(|block| block[setting][size]).collect()
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
+}
+
+/// The mean over the sizes of a number of each.
+fn over_sizes(of_size: impl Fn(usize) -> f64) -> f64 {
+    (0..SIZES).map(of_size).sum::<f64>() / SIZES as f64
+}
+
+/// The logarithm of how far runs of a setting vary, relative to their median, over the sizes.
+fn spread(blocks: &[Block], setting: usize) -> f64 {
+    over_sizes(|size| {
+        let runs = of(blocks, setting, size);
+        let middle = median(&runs);
+        (runs.iter().map(|run| (run - middle).abs()).sum::<f64>() / runs.len() as f64 / middle).ln()
+    })
+}
+
+/// By how much the runs of one setting lie above those of another, as a share, over the sizes.
+fn shift(blocks: &[Block], before: usize, after: usize) -> f64 {
+    over_sizes(|size| median(&of(blocks, after, size)) / median(&of(blocks, before, size)) - 1.0)
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+const TOO_FEW: &str = "too few runs for an interval, or runs that do not vary";
+
+fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
+    let (value, low, high) = of_runs(blocks, |blocks| finite(shift(blocks, before, after))).ok_or(TOO_FEW)?;
+    Ok(Found::new(vec![Term::new("medians shift by", value, low, high)], format!("{} runs each", blocks.len())))
+}
+
+/// How many times as far the runs of one setting vary as those of another.
+fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
+    let found = of_runs(blocks, |blocks| finite(spread(blocks, after) - spread(blocks, before)));
+    let (value, low, high) = found.ok_or(TOO_FEW)?;
+    let [before, after] = [before, after].map(|setting| percent(spread(blocks, setting).exp()));
+    let note = format!("runs vary by {before} and {after} of their median; {} runs each", blocks.len());
+    Ok(Found::new(vec![Term::new("spread over spread", value.exp(), low.exp(), high.exp())], note))
+}
+
+/// How many times as much noise widens without isolation as with it: a difference of differences, of logarithms.
+fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
+    let of = |blocks: &[Block], before, after| spread(blocks, after) - spread(blocks, before);
+    let difference =
+        |blocks: &[Block]| of(blocks, SHARED_QUIET, SHARED_NOISY) - of(blocks, ISOLATED_QUIET, ISOLATED_NOISY);
+    let (value, low, high) = of_runs(blocks, |blocks| finite(difference(blocks))).ok_or(TOO_FEW)?;
+    let [shared, isolated] = [of(blocks, SHARED_QUIET, SHARED_NOISY), of(blocks, ISOLATED_QUIET, ISOLATED_NOISY)];
+    let words = |change: f64| crate::text::number(change.exp());
+    let note = format!("noise widens {} times without isolation, {} times with it", words(shared), words(isolated));
+    Ok(Found::new(vec![Term::new("widening over widening", value.exp(), low.exp(), high.exp())], note))
 }
 
 fn published_setting(setting: Setting) -> (&'static str, &'static str) {
@@ -76,7 +140,7 @@ fn published_setting(setting: Setting) -> (&'static str, &'static str) {
     (environment, if setting.is_isolated { "dual-processor" } else { "single-processor" })
 }
 
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 11] = [
     "environment",
     "setting",
     "size published",
@@ -87,199 +151,77 @@ const COLUMNS: [&str; 10] = [
     "here low us",
     "here high us",
     "here +-%",
+    "runs",
 ];
 
 pub(super) fn tables(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("Tables 1 and 2", "90 % intervals, isolated or not, quiet or with noise");
     let mut table = Table::new(&COLUMNS);
     let published = li_tables();
-    for setting in SETTINGS {
+    let found = blocks(records);
+    for (place, setting) in SETTINGS.into_iter().enumerate() {
         let (environment, name) = published_setting(setting);
-        let rows: Vec<&LiRow> =
-            published.iter().filter(|row| row.environment == environment && row.setting == name).collect();
-        let means = found(records, setting);
-        for (place, row) in rows.iter().enumerate() {
-            let half = (row.ci90_high - row.ci90_low) / (row.ci90_high + row.ci90_low) * 100.0;
-            let mut cells: Vec<Cell> = vec![
-                environment.into(),
-                if setting.is_isolated { "isolated".into() } else { "not isolated".into() },
-                format!("{} KB", row.array_kb).into(),
-                Cell::number(row.ci90_low, 2),
-                Cell::number(row.ci90_high, 2),
-                Cell::number(half, 2),
-            ];
-            match &means {
-                Ok(means) => {
-                    let mean = means[place];
-                    cells.extend([
-                        Cell::Text(Bytes(mean.size).to_string()),
-                        Cell::number(mean.low / 1e3, 2),
-                        Cell::number(mean.high / 1e3, 2),
-                        Cell::number(mean.relative_half_width() * 100.0, 2),
-                    ]);
-                }
-                Err(why) => cells.extend((0..4).map(|_| Cell::Missing { why: why.clone() })),
-            }
+        let rows = published.iter().filter(|row| row.environment == environment && row.setting == name);
+        for (size, row) in rows.enumerate() {
+            let mut cells = published_cells(setting, row);
+            cells.extend(found_cells(&found, place, size));
             table.row(cells);
         }
-        exhibit.steps.push(setting.step());
+        exhibit.steps.extend((0..RUNS).map(|number| setting.run(number)));
     }
     exhibit.table = table;
     exhibit.notes = vec![
         "The paper prints no unit. Microseconds a half round trip, walks included, is the only reading that agrees with \
-         its Figure 1, and is what stands here. Sizes are half, three quarters and all of the second level here as there."
+         its Figure 1, and is what stands here. Sizes are half, three quarters and all of the second level here as there. Intervals are \
+         Student's of the mean over runs, as the paper's; the claims are judged by how far runs lie from their median, and by drawing runs."
             .into(),
         "Isolated: on the CPU with the fewest interrupts, with real-time priority; the noise is made on another CPU. Not \
-         isolated: everything on that other CPU, without priority, which stands for the paper's machine of one \
-         processor. The noise is bursts of messages over the loopback device with pauses of up to 200 ms; the paper's \
-         came over a wire."
+         isolated: everything on that other CPU, without priority. That is not the paper's second setting, a kernel without support for \
+         a second processor: here the other CPU is there, and takes its own interrupts. The noise is bursts of messages over the loopback \
+         device with pauses of up to 200 ms; the paper's came over a wire."
             .into(),
     ];
     exhibit
 }
 
-fn mean_width(means: &[Mean]) -> f64 {
-    means.iter().map(|mean| mean.relative_half_width()).sum::<f64>() / means.len() as f64
+fn published_cells(setting: Setting, row: &LiRow) -> Vec<Cell> {
+    let half = (row.ci90_high - row.ci90_low) / (row.ci90_high + row.ci90_low) * 100.0;
+    vec![
+        row.environment.as_str().into(),
+        if setting.is_isolated { "isolated".into() } else { "not isolated".into() },
+        format!("{} KB", row.array_kb).into(),
+        Cell::number(row.ci90_low, 2),
+        Cell::number(row.ci90_high, 2),
+        Cell::number(half, 2),
+    ]
 }
 
-const ISOLATED_NOISY: Setting = Setting { is_isolated: true, is_noisy: true };
-const ISOLATED_QUIET: Setting = Setting { is_isolated: true, is_noisy: false };
-const SHARED_NOISY: Setting = Setting { is_isolated: false, is_noisy: true };
-const SHARED_QUIET: Setting = Setting { is_isolated: false, is_noisy: false };
-
-fn both(records: &Records, a: Setting, b: Setting) -> Result<(Vec<Mean>, Vec<Mean>), String> {
-    Ok((found(records, a)?, found(records, b)?))
-}
-
-/// Mean over the sizes of the relative change, and the ends that the intervals of the means leave possible.
-fn shift(before: &[Mean], after: &[Mean]) -> (f64, (f64, f64)) {
-    let mean = |ratio: fn(&Mean, &Mean) -> f64| {
-        before.iter().zip(after).map(|(before, after)| ratio(before, after) - 1.0).sum::<f64>() / before.len() as f64
+fn found_cells(found: &Result<(Vec<Block>, [u64; SIZES]), String>, setting: usize, size: usize) -> Vec<Cell> {
+    let (blocks, sizes) = match found {
+        Ok(found) => found,
+        Err(why) => return vec![Cell::Missing { why: why.clone() }; 5],
     };
-    let ends = (mean(|before, after| after.low / before.high), mean(|before, after| after.high / before.low));
-    (mean(|before, after| after.centre() / before.centre()), ends)
-}
-
-/// Of the spreads of all sizes together: each has one degree of freedom less than runs.
-fn freedom(means: &[Mean]) -> f64 {
-    means.iter().map(|mean| mean.runs.saturating_sub(1) as f64).sum()
-}
-
-/// How far the means of one setting lie from those of another.
-fn shifted(records: &Records, before: Setting, after: Setting) -> Result<Found, String> {
-    let (before, after) = both(records, before, after)?;
-    Ok(shift_of(&before, &after))
-}
-
-fn shift_of(before: &[Mean], after: &[Mean]) -> Found {
-    let (shift, (low, high)) = shift(before, after);
-    Found::new(vec![Term::new("means shift by", shift, low, high)], "")
-}
-
-/// How many times as wide the intervals of one setting are as those of another.
-fn widened(records: &Records, before: Setting, after: Setting) -> Result<Found, String> {
-    let (before, after) = both(records, before, after)?;
-    widening_of(&before, &after)
-}
-
-fn widening_of(before: &[Mean], after: &[Mean]) -> Result<Found, String> {
-    let freedom = freedom(before);
-    // An interval of more runs is shorter.
-    if before.iter().zip(after).any(|(before, after)| before.runs != after.runs) {
-        return Err("the settings have different numbers of runs".to_owned());
-    }
-    let (before, after) = (mean_width(before), mean_width(after));
-    let (value, low, high) = of_spreads(after / before, freedom, freedom).ok_or("the intervals have no length")?;
-    let note = format!("half-widths {} and {}", percent(before), percent(after));
-    Ok(Found::new(vec![Term::new("width over width", value, low, high)], note))
+    let interval = of_mean(&of(blocks, setting, size));
+    let of = |of: fn((f64, f64, f64)) -> f64| Cell::or_missing(interval.map(of), 2, "one run has no interval");
+    vec![
+        Cell::Text(Bytes(sizes[size]).to_string()),
+        of(|(_, low, _)| low / 1e3),
+        of(|(.., high)| high / 1e3),
+        of(|(mean, low, high)| (high - low) / 2.0 / mean * 100.0),
+        Cell::number(blocks.len() as f64, 0),
+    ]
 }
 
 pub(super) fn quantities() -> Quantities {
     vec![
-        ("quiet-widths-alike", |r| widened(r, ISOLATED_QUIET, SHARED_QUIET)),
-        ("isolated-unmoved", |r| shifted(r, ISOLATED_QUIET, ISOLATED_NOISY)),
-        ("shared-widened", |r| widened(r, SHARED_QUIET, SHARED_NOISY)),
-        ("shared-wider-than-isolated", |r| widened(r, ISOLATED_NOISY, SHARED_NOISY)),
-        ("shared-shifted", |r| shifted(r, SHARED_QUIET, SHARED_NOISY)),
+        ("quiet-widths-alike", |r| widened(&blocks(r)?.0, ISOLATED_QUIET, SHARED_QUIET)),
+        ("isolated-unmoved", |r| shifted(&blocks(r)?.0, ISOLATED_QUIET, ISOLATED_NOISY)),
+        ("shared-widened", |r| widened(&blocks(r)?.0, SHARED_QUIET, SHARED_NOISY)),
+        ("shared-wider-than-isolated", |r| widened(&blocks(r)?.0, ISOLATED_NOISY, SHARED_NOISY)),
+        ("isolation-helps", |r| isolation_helps(&blocks(r)?.0)),
+        ("shared-shifted", |r| shifted(&blocks(r)?.0, SHARED_QUIET, SHARED_NOISY)),
     ]
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::Verdict;
-    use crate::testing::Shown;
-
-    fn published_means(setting: Setting) -> Vec<Mean> {
-        let (environment, name) = published_setting(setting);
-        let rows = li_tables().into_iter().filter(|row| row.environment == environment && row.setting == name);
-        rows.map(|row| Mean { size: row.array_kb << 10, low: row.ci90_low * 1e3, high: row.ci90_high * 1e3, runs: 6 })
-            .collect()
-    }
-
-    /// Each claim by the intervals of the paper, and by those of other settings, or moved by a fifth.
-    pub(crate) fn reported() -> BTreeMap<String, Shown> {
-        let table = crate::table(crate::Paper::Li2007);
-        let judged = |id: &str, found: &Found| {
-            let entry = table.iter().find(|entry| entry.id == id).expect("a claim of this name");
-            entry.rule.judge(&found.terms)
-        };
-        let widths = |id: &str, of: [Setting; 2]| {
-            let [before, after] = of.map(published_means);
-            judged(id, &widening_of(&before, &after).expect("widths"))
-        };
-        let shifts = |id: &str, before: Setting, after: &[Mean]| judged(id, &shift_of(&published_means(before), after));
-        let moved = |setting| -> Vec<Mean> {
-            let means = published_means(setting).into_iter();
-            means.map(|mean| Mean { low: mean.low * 1.2, high: mean.high * 1.2, ..mean }).collect()
-        };
-        let reported = |by_paper, other| Shown { by_paper, by_others: vec![other] };
-        let id = "quiet-widths-alike";
-        let alike = reported(widths(id, [ISOLATED_QUIET, SHARED_QUIET]), widths(id, [SHARED_QUIET, SHARED_NOISY]));
-        let id = "isolated-unmoved";
-        let unmoved = reported(
-            shifts(id, ISOLATED_QUIET, &published_means(ISOLATED_NOISY)),
-            shifts(id, ISOLATED_QUIET, &moved(ISOLATED_QUIET)),
-        );
-        let id = "shared-widened";
-        let widened = reported(widths(id, [SHARED_QUIET, SHARED_NOISY]), widths(id, [SHARED_NOISY, SHARED_QUIET]));
-        let id = "shared-wider-than-isolated";
-        let wider = reported(widths(id, [ISOLATED_NOISY, SHARED_NOISY]), widths(id, [SHARED_NOISY, ISOLATED_NOISY]));
-        let id = "shared-shifted";
-        let shifted = reported(
-            shifts(id, SHARED_QUIET, &published_means(SHARED_NOISY)),
-            shifts(id, SHARED_NOISY, &published_means(SHARED_QUIET)),
-        );
-        [
-            ("quiet-widths-alike", alike),
-            ("isolated-unmoved", unmoved),
-            ("shared-widened", widened),
-            ("shared-wider-than-isolated", wider),
-            ("shared-shifted", shifted),
-        ]
-        .map(|(id, reported)| (id.to_owned(), reported))
-        .into()
-    }
-
-    /// At 256 KB the noisy interval of the paper holds the quiet one's values, too: over the sizes, the intervals allow no shift at all.
-    /// What has moved by a fifth throughout is reported.
-    #[test]
-    fn a_shift_of_all_sizes_is_reported_though_the_papers_is_not() {
-        assert_eq!(reported()["shared-shifted"].by_paper, Verdict::Undecided);
-        let quiet = published_means(SHARED_QUIET);
-        let moved: Vec<Mean> =
-            quiet.iter().map(|mean| Mean { low: mean.low * 1.2, high: mean.high * 1.2, ..*mean }).collect();
-        let entry = crate::table(crate::Paper::Li2007).into_iter().find(|entry| entry.id == "shared-shifted");
-        assert_eq!(entry.expect("it").rule.judge(&shift_of(&quiet, &moved).terms), Verdict::Holds);
-    }
-
-    #[test]
-    fn a_shift_has_the_ends_that_both_intervals_allow() {
-        let mean = |low, high| Mean { size: 1, low, high, runs: 6 };
-        let (shift, (low, high)) = shift(&[mean(90.0, 110.0)], &[mean(108.0, 132.0)]);
-        assert!((shift - 0.2).abs() < 1e-9 && (low - (108.0 / 110.0 - 1.0)).abs() < 1e-9, "{shift} {low}");
-        assert!((high - (132.0 / 90.0 - 1.0)).abs() < 1e-9, "{high}");
-    }
-}
+pub(crate) mod tests;

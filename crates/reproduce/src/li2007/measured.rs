@@ -8,9 +8,12 @@ use switchcost_workload::{Access, Pattern};
 use super::steps::{ACCESSES, GRID};
 use crate::claims::{Found, Quantities, Term, over};
 use crate::exhibit::Cell;
-use crate::interval::Interval;
+use crate::interval::{Interval, largest, smallest};
 use crate::text::microseconds;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
+
+/// Strides of the grid, in bytes.
+const STRIDES: [u64; 5] = [8, 64, 128, 512, 4096];
 
 /// Section 3.1.
 const DIRECT_NS: f64 = 3800.0;
@@ -162,7 +165,6 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
 pub(super) fn figure_2(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("Figure 2", "Cost of a switch over the stride");
     exhibit.steps.push(GRID.to_owned());
-    const STRIDES: [u64; 5] = [8, 64, 128, 512, 4096];
     let mut table = Table::new(&["size", "stride B", "total us", "low", "high"]);
     let found = records.measured(GRID).map(|(_, findings)| {
         // Only sizes of which more than one stride was measured.
@@ -233,20 +235,37 @@ fn cheapest(points: &[Point]) -> Option<&Point> {
     points.iter().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Region 1: largest over smallest cost where both arrays fit the first level.
-fn flat(records: &Records) -> Result<Found, String> {
+/// The largest cost of some sizes: which one it is shows only afterwards.
+fn most_of(points: &[Point]) -> Result<Interval, String> {
+    largest(&points.iter().map(interval).collect::<Vec<_>>())
+        .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
+}
+
+/// The smallest of them.
+fn least_of(points: &[Point]) -> Result<Interval, String> {
+    smallest(&points.iter().map(interval).collect::<Vec<_>>())
+        .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
+}
+
+/// Sizes of which two fit the first level, and that level.
+fn region_1(records: &Records) -> Result<(Points, u64), String> {
     let first = capacities(records)?[0];
     let fit: Points = rmw(records)?.into_iter().filter(|(size, ..)| 2 * size <= first).collect();
-    match (fit.len(), dearest(&fit).zip(cheapest(&fit))) {
-        (2.., Some((most, least))) => {
-            let note = format!("up to {}, first level {}", Bytes(fit[fit.len() - 1].0), Bytes(first));
-            Ok(Found::new(vec![over("largest over smallest cost", interval(most), interval(least))], note))
-        }
-        _ => Err(format!("fewer than two sizes up to half of {} have a cost that is clear of 0", Bytes(first))),
+    if fit.len() < 2 {
+        Err(format!("fewer than two sizes up to half of {} have a cost that is clear of 0", Bytes(first)))
+    } else {
+        Ok((fit, first))
     }
 }
 
-/// Where the first knee lies, over the capacity of each cache.
+/// Region 1: largest over smallest cost where both arrays fit the first level.
+fn flat(records: &Records) -> Result<Found, String> {
+    let (fit, first) = region_1(records)?;
+    let note = format!("up to {}, first level {}", Bytes(fit[fit.len() - 1].0), Bytes(first));
+    Ok(Found::new(vec![over("largest over smallest cost", most_of(&fit)?, least_of(&fit)?)], note))
+}
+
+/// Where the first knee lies, over the capacity of the smallest cache that reaches so far.
 fn knee(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
     let is_theirs = |curve: &&Curve| {
@@ -258,12 +277,13 @@ fn knee(records: &Records) -> Result<Found, String> {
     let curve = findings.curves.iter().find(is_theirs).ok_or("too few sizes were measured for a curve")?;
     let knee = curve.knees.first().ok_or("no knee was found in the curve")?;
     let (after, before) = (knee.after_bytes as f64, knee.before_bytes as f64);
-    let term = |capacity: &u64| {
-        let [after, before] = [after, before].map(|size| size / *capacity as f64);
-        Term::new(format!("knee over {}", Bytes(*capacity)), (after * before).sqrt(), after, before)
-    };
+    let (all, middle) = (capacities(records)?, (after * before).sqrt());
+    let reaching = all.iter().find(|capacity| **capacity as f64 >= middle).or(all.last());
+    let capacity = *reaching.ok_or("the machine does not report its caches")?;
+    let [after, before] = [after, before].map(|size| size / capacity as f64);
+    let term = Term::new(format!("knee over {}", Bytes(capacity)), (after * before).sqrt(), after, before);
     let note = format!("first knee between {} and {}", Bytes(knee.after_bytes), Bytes(knee.before_bytes));
-    Ok(Found::new(capacities(records)?.iter().map(term).collect(), note))
+    Ok(Found::new(vec![term], note))
 }
 
 /// Region 2: the dearest size over the smallest.
@@ -279,22 +299,54 @@ fn rise(records: &Records) -> Result<Found, String> {
         Bytes(most.0)
     );
     Ok(Found::new(
-        vec![over("largest cost over that of the smallest size", interval(most), interval(&points[0]))],
+        vec![over("largest cost over that of the smallest size", most_of(&points)?, interval(&points[0]))],
         note,
     ))
 }
 
-/// Write and rmw over read, at the size that is dearest to read of those at which all stand clear of 0.
+/// Region 2: from half of the last level to all of it, each size over the one before.
+fn grows(records: &Records) -> Result<Found, String> {
+    let last = capacities(records)?.pop().unwrap_or_default();
+    let mut points = rmw(records)?;
+    points.retain(|(size, ..)| last / 2 <= *size && *size <= last);
+    if points.len() < 2 {
+        return Err(format!("fewer than two sizes from half of {} to all of it have a cost clear of 0", Bytes(last)));
+    }
+    Ok(Found::new(steps_up(&points), ""))
+}
+
+/// Each size over the one before.
+fn steps_up(points: &[Point]) -> Vec<Term> {
+    let step = |pair: &[Point]| {
+        over(format!("{} over {}", Bytes(pair[1].0), Bytes(pair[0].0)), interval(&pair[1]), interval(&pair[0]))
+    };
+    points.windows(2).map(step).collect()
+}
+
+/// The largest total cost less the direct one, over the direct one.
+fn indirect_range(records: &Records) -> Result<Found, String> {
+    let direct = direct_cost(records)?.beside_its_run();
+    let all = all_strides(records)?;
+    let (most, low, high) = most_of(&clear(all.clone()))?;
+    let dearest = dearest(&all).ok_or("no size was measured")?;
+    check_largest(&all, dearest)?;
+    let indirect = (most - direct.estimate, low - direct.high, high - direct.low);
+    let note = format!("{} beside {} of direct cost", microseconds(indirect.0), microseconds(direct.estimate));
+    let direct = (direct.estimate, direct.low, direct.high);
+    Ok(Found::new(vec![over("largest indirect over the direct cost", indirect, direct)], note))
+}
+
+/// Write and rmw over read, at the last level's size.
 fn split(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
     let [read, write, rmw] = ACCESSES.map(|access| clear(points_of_one_run(findings, access, 8)));
-    let at = |points: &Points, size: u64| points.iter().find(|(s, ..)| *s == size).map(interval);
-    let in_all = read.iter().filter_map(|point| Some((point, at(&write, point.0)?, at(&rmw, point.0)?)));
-    let (read, write, rmw) =
-        in_all.max_by(|a, b| a.0.1.total_cmp(&b.0.1)).ok_or("no size has all three accesses clear of 0")?;
-    let terms =
-        [("write", write), ("rmw", rmw)].map(|(name, cost)| over(format!("{name} over read"), cost, interval(read)));
-    Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(read.0))))
+    let size = capacities(records)?.pop().unwrap_or_default();
+    let at = |points: &Points| points.iter().find(|(s, ..)| *s == size).map(interval);
+    let all = at(&read).zip(at(&write)).zip(at(&rmw));
+    let ((read, write), rmw) =
+        all.ok_or_else(|| format!("at {}, not all three accesses are clear of 0", Bytes(size)))?;
+    let terms = [("write", write), ("rmw", rmw)].map(|(name, cost)| over(format!("{name} over read"), cost, read));
+    Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(size))))
 }
 
 /// Sizes from the last level's on.
@@ -310,56 +362,70 @@ fn beyond(records: &Records) -> Result<Points, String> {
 
 /// Region 3: each size over the one before.
 fn uneven(records: &Records) -> Result<Found, String> {
-    let beyond = beyond(records)?;
-    let step = |pair: &[Point]| {
-        over(format!("{} over {}", Bytes(pair[1].0), Bytes(pair[0].0)), interval(&pair[1]), interval(&pair[0]))
-    };
-    Ok(Found::new(beyond.windows(2).map(step).collect(), ""))
+    Ok(Found::new(steps_up(&beyond(records)?), ""))
 }
 
 /// Region 3: its cheapest size over the dearest of region 1.
 fn still_high(records: &Records) -> Result<Found, String> {
-    let (first, beyond) = (capacities(records)?[0], beyond(records)?);
-    let fit: Points = rmw(records)?.into_iter().filter(|(size, ..)| 2 * size <= first).collect();
-    let (most, least) =
-        dearest(&fit).zip(cheapest(&beyond)).ok_or("no size of region 1 has a cost that is clear of 0")?;
-    Ok(Found::new(
-        vec![over("cheapest size of region 3 over the dearest of region 1", interval(least), interval(most))],
-        "",
-    ))
+    let (least, most) = (least_of(&beyond(records)?)?, most_of(&region_1(records)?.0)?);
+    Ok(Found::new(vec![over("cheapest size of region 3 over the dearest of region 1", least, most)], ""))
+}
+
+/// The mean cost of some sizes at a stride, and the means of the intervals' ends.
+fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
+    let chosen: Vec<_> = points.iter().filter(|(size, ..)| wanted.contains(size)).collect();
+    let mean = |of: fn(&Point) -> f64| chosen.iter().map(|point| of(point)).sum::<f64>() / chosen.len() as f64;
+    (mean(|point| point.1), mean(|point| point.2.0), mean(|point| point.2.1))
+}
+
+/// The strides of the grid at the sizes that have a cost clear of 0 at all of them.
+fn by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64>), String> {
+    let (_, findings) = records.measured(GRID)?;
+    let of_stride = |stride: &u64| clear(points_of_one_run(findings, Access::Rmw, *stride));
+    let all: Vec<Points> = strides.iter().map(of_stride).collect();
+    let is_in = |points: &Points, size: u64| points.iter().any(|(s, ..)| *s == size);
+    let sizes = all[all.len() - 1].iter().map(|(size, ..)| *size);
+    let sizes: Vec<u64> = sizes.filter(|size| all.iter().all(|points| is_in(points, *size))).collect();
+    if sizes.len() < 2 {
+        Err("fewer than two sizes have a cost clear of 0 at all strides".to_owned())
+    } else {
+        Ok((all, sizes))
+    }
+}
+
+/// Of the larger half of the sizes, each stride over the one before.
+fn larger_strides(records: &Records) -> Result<Found, String> {
+    let (all, sizes) = by_stride(records, &STRIDES)?;
+    let means: Vec<Interval> = all.iter().map(|points| mean_of(points, &sizes[sizes.len() / 2..])).collect();
+    let step = |place: usize| {
+        over(format!("{} B over {} B", STRIDES[place + 1], STRIDES[place]), means[place + 1], means[place])
+    };
+    Ok(Found::new((0..STRIDES.len() - 1).map(step).collect(), format!("from {} on", Bytes(sizes[sizes.len() / 2]))))
 }
 
 /// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
 fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
-    let (_, findings) = records.measured(GRID)?;
-    let (near, far) =
-        (clear(points_of_one_run(findings, Access::Rmw, 8)), clear(points_of_one_run(findings, Access::Rmw, 128)));
-    let is_in = |points: &Points, size: u64| points.iter().any(|(s, ..)| *s == size);
-    let sizes: Vec<u64> = far.iter().map(|(size, ..)| *size).filter(|size| is_in(&near, *size)).collect();
-    if sizes.len() < 2 {
-        return Err("fewer than two sizes have a cost clear of 0 at both strides".to_owned());
-    }
+    let (all, sizes) = by_stride(records, &[8, 128])?;
     let wanted = if is_small { &sizes[..1] } else { &sizes[sizes.len() / 2..] };
-    // The mean cost, and the means of the intervals' ends.
-    let mean = |points: &Points| {
-        let chosen: Vec<_> = points.iter().filter(|(size, ..)| wanted.contains(size)).collect();
-        let mean = |of: fn(&Point) -> f64| chosen.iter().map(|point| of(point)).sum::<f64>() / chosen.len() as f64;
-        (mean(|point| point.1), mean(|point| point.2.0), mean(|point| point.2.1))
-    };
-    let (near, far) = (mean(&near), mean(&far));
+    let (near, far) = (mean_of(&all[0], wanted), mean_of(&all[1], wanted));
     let note = format!("{} at 8 B, {} at 128 B", microseconds(near.0), microseconds(far.0));
     Ok(Found::new(vec![over("128 B over 8 B", far, near)], note))
 }
 
+/// What was measured at every stride.
+fn all_strides(records: &Records) -> Result<Points, String> {
+    let (_, findings) = records.measured(GRID)?;
+    Ok(STRIDES.map(|stride| points_of_one_run(findings, Access::Rmw, stride)).concat())
+}
+
 /// The largest over the smallest cost of all that was measured.
 fn whole_range(records: &Records) -> Result<Found, String> {
-    let (_, findings) = records.measured(GRID)?;
-    let every = [8, 64, 128, 512, 4096].map(|stride| points_of_one_run(findings, Access::Rmw, stride)).concat();
+    let every = all_strides(records)?;
     let all = clear(every.clone());
     let (most, least) = dearest(&all).zip(cheapest(&all)).ok_or("no size has a cost that is clear of 0")?;
     check_largest(&every, most)?;
     let note = format!("{} to {}", microseconds(least.1), microseconds(most.1));
-    Ok(Found::new(vec![over("largest over smallest cost", interval(most), interval(least))], note))
+    Ok(Found::new(vec![over("largest over smallest cost", most_of(&all)?, least_of(&all)?)], note))
 }
 
 pub(super) fn quantities() -> Quantities {
@@ -370,13 +436,16 @@ pub(super) fn quantities() -> Quantities {
             Ok(Found::new(vec![Term::new("us", value, low, high)], ""))
         }),
         ("whole-range", whole_range),
+        ("indirect-range", indirect_range),
         ("region-1", flat),
         ("first-knee", knee),
         ("region-2", rise),
+        ("region-2-grows", grows),
         ("writes-twice", split),
         ("region-3-uneven", uneven),
         ("region-3-high", still_high),
         ("small-arrays-any-stride", |r| strided(r, true)),
         ("large-arrays-by-stride", |r| strided(r, false)),
+        ("larger-strides", larger_strides),
     ]
 }

@@ -2,8 +2,11 @@
 
 pub(super) mod hand_off;
 
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use switchcost_record::{CacheKind, HostManifest};
-use switchcost_units::Bytes;
+use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::Access;
 
 use super::L2_BYTES;
@@ -26,9 +29,10 @@ pub(super) const SETTINGS: [Setting; 4] = [
 ];
 
 impl Setting {
-    pub(super) fn step(self) -> String {
+    /// The step of one of its runs.
+    pub(super) fn run(self, number: usize) -> String {
         let where_ = if self.is_isolated { "isolated" } else { "unisolated" };
-        format!("li2007-{where_}-{}", if self.is_noisy { "noisy" } else { "quiet" })
+        format!("li2007-{where_}-{}-{:02}", if self.is_noisy { "noisy" } else { "quiet" }, number + 1)
     }
 }
 
@@ -86,7 +90,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
     let grid = if is_quick { "measure --quick" } else { "measure --full --budget 15min" };
     let mut steps = vec![Step::new(GRID, &format!("{grid} --cpu {}", site.quiet_cpu))];
-    steps.extend(SETTINGS.into_iter().filter_map(|setting| interference(site, setting)));
+    steps.extend(interference(site));
     let buses = list(&BUS_CYCLES);
     for (access, stride, kib) in points(is_quick) {
         let line = format!("simulate TRACE --design li2007-xeon --vary L2.bus_cycles={buses}");
@@ -155,19 +159,32 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     [Bytes(l2 / 2 / 4096 * 4096), Bytes(l2 / 4 * 3 / 4096 * 4096), Bytes(l2)]
 }
 
-/// Repetitions of each: six in the paper, and more here, so that intervals can be distinguished by their widths.
-const RUNS: u32 = 24;
+/// Runs of each setting: six in the paper, and more here, so that what they differ by can be told. Two show only that it works.
+pub(super) const RUNS: usize = 20;
+const QUICK_RUNS: usize = 2;
 
-/// Runs of three sizes. Isolated: the quiet CPU, real-time priority, the noise on another. Not isolated: all on one
-/// CPU, without priority, as on a machine of one processor. None where one CPU is all there is to isolate from.
-fn interference(site: &Site<'_>, setting: Setting) -> Option<Step> {
-    let noisy = site.noisy_cpu?;
+/// The settings in blocks, each block in an order of its own: what the machine does over time falls on all of them alike. A run is a
+/// program of its own, as in the paper. None where one CPU is all there is to isolate from.
+fn interference(site: &Site<'_>) -> Vec<Step> {
+    let Some(noisy) = site.noisy_cpu else { return Vec::new() };
+    let runs = if site.effort == Effort::Quick { QUICK_RUNS } else { RUNS };
+    let mut random = ChaCha8Rng::seed_from_u64(site.seed);
+    let block = |number: usize| {
+        let mut settings = SETTINGS;
+        settings.shuffle(&mut random);
+        settings.map(|setting| Step::new(setting.run(number), &command(site, noisy, setting)))
+    };
+    (0..runs).flat_map(block).collect()
+}
+
+/// A run of three sizes. Isolated: the quiet CPU, real-time priority, the noise on another. Not isolated: all on one CPU, without
+/// priority.
+fn command(site: &Site<'_>, noisy: CpuId, setting: Setting) -> String {
     let cpu = if setting.is_isolated { site.quiet_cpu } else { noisy };
     let sizes = sizes(site.host).map(|size| size.0.to_string()).join(",");
-    let runs = if site.effort == Effort::Quick { 6 } else { RUNS };
-    // All of them, whatever their intervals are.
+    // All repetitions, whatever their intervals are: together as long as several bursts of the noise are apart.
     let mut line = format!(
-        "measure --size {sizes} --precision 0.1% --max-repetitions {runs} --budget 3min --no-counters --cpu {cpu}"
+        "measure --size {sizes} --precision 0.1% --max-repetitions {REPETITIONS} --budget 30s --no-counters --cpu {cpu}"
     );
     if !setting.is_isolated {
         line += " --no-rt";
@@ -175,5 +192,7 @@ fn interference(site: &Site<'_>, setting: Setting) -> Option<Step> {
     if setting.is_noisy {
         line += &format!(" --noise {noisy}");
     }
-    Some(Step::new(setting.step(), &line))
+    line
 }
+
+const REPETITIONS: u32 = 5;

@@ -7,7 +7,9 @@ use switchcost_units::Bytes;
 use switchcost_workload::Access;
 
 use super::steps::hand_off::{HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
-use super::steps::{BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step, simulated_step};
+use super::steps::{
+    ACCESSES, BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step, simulated_step,
+};
 use crate::arm::{ARMS, Arm};
 use crate::li2007::interference;
 use crate::testing::{self, Shown, case, measured, simulated, verdicts};
@@ -56,10 +58,12 @@ fn add_grid(records: &mut Records, story: &Measured) {
         for (access, factor) in [(Access::Rmw, 1.0), (Access::Write, 1.0), (Access::Read, 1.0 / story.writes)] {
             findings.results.push(case(Mechanism::Pipe, kib * 1024, access, us * 1e3 * factor));
         }
-        let mut strided =
-            case(Mechanism::Pipe, kib * 1024, Access::Rmw, us * 1e3 * story.strides[usize::from(number > 2)]);
-        strided.case.working_set.stride_bytes = Bytes(128);
-        findings.results.push(strided);
+        let at_128 = story.strides[usize::from(number > 2)];
+        for (stride, power) in [(64, 0.5), (128, 1.0), (512, 1.2), (4096, 1.4)] {
+            let mut strided = case(Mechanism::Pipe, kib * 1024, Access::Rmw, us * 1e3 * at_128.powf(power));
+            strided.case.working_set.stride_bytes = Bytes(stride);
+            findings.results.push(strided);
+        }
     }
     let (after, before) = story.knee;
     curve.knees.push(Knee { after_bytes: after << 10, before_bytes: before << 10, confidence: 1.0, cause: None });
@@ -83,6 +87,20 @@ fn add_simulated(records: &mut Records, story: Simulated) {
             }
             records.add_simulated(&sensitivity_step(instructions, access, stride, kib), head.clone(), findings);
         }
+    }
+}
+
+/// The sizes between which the accesses part, by bus.
+fn add_accesses(records: &mut Records, story: Simulated) {
+    let (head, findings) = simulated();
+    for (access, kib) in ACCESSES.into_iter().flat_map(|access| [320, 384].map(|kib| (access, kib))) {
+        let mut findings = findings.clone();
+        findings.designs = vec![findings.designs[0].clone(); BUS_CYCLES.len()];
+        for design in &mut findings.designs {
+            design.cycle_ns = Some([0.5, 0.5]);
+            design.excess_cycles_per_switch = Some(story(1, 1, access, 8, kib) * 2000.0);
+        }
+        records.add_simulated(&simulated_step(access, 8, kib), head.clone(), findings);
     }
 }
 
@@ -127,6 +145,7 @@ fn records(measured: &Measured, simulated: Simulated, hand_off: HandOff) -> Reco
     let mut records = Records::default();
     add_grid(&mut records, measured);
     add_simulated(&mut records, simulated);
+    add_accesses(&mut records, simulated);
     add_hand_offs(&mut records, hand_off);
     records
 }
@@ -135,10 +154,11 @@ fn records(measured: &Measured, simulated: Simulated, hand_off: HandOff) -> Reco
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let last = last_level();
     let flat: Vec<(u64, f64)> = [1, 8, 16, last / 2, last, 2 * last].map(|kib| (kib, 4.2)).into();
-    let steady = vec![(1, 4.0), (8, 9.0), (16, 20.0), (last, 21.0), (2 * last, 30.0), (4 * last, 40.0)];
+    let steady =
+        vec![(1, 4.0), (8, 9.0), (16, 20.0), (last / 2, 30.0), (last, 21.0), (2 * last, 30.0), (4 * last, 40.0)];
     let others = [
         records(
-            &Measured { direct: 20.0, rmw: flat, writes: 1.0, strides: [5.0, 1.0], knee: (1, 2) },
+            &Measured { direct: 20.0, rmw: flat, writes: 1.0, strides: [5.0, 0.5], knee: (1, 2) },
             |_, _, _, _, _| 9.0,
             |kib, _| 3.8 + kib as f64,
         ),

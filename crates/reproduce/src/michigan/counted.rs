@@ -6,8 +6,9 @@ use switchcost_units::Bytes;
 
 use super::measured::curve;
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
-use crate::claims::{Found, Quantities, Term, exact};
+use crate::claims::{Found, Quantities, Term, over};
 use crate::exhibit::Cell;
+use crate::interval::{Interval, largest};
 use crate::text::number;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
@@ -40,7 +41,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
         }
         for (name, step, mechanism) in ARMS {
             let gaps = gaps(records, step, mechanism, counter).unwrap_or_default();
-            let points = gaps.into_iter().map(|(kib, gap)| ((kib * 1024) as f64, gap));
+            let points = gaps.into_iter().map(|(kib, gap)| ((kib * 1024) as f64, gap.0));
             lines.push(Series::new(format!("{counter}, {name}: two less alone"), Style::Found, points));
         }
     }
@@ -49,7 +50,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit.chart = (!lines.is_empty())
         .then(|| Chart::new("size of each task's array", Axis::Size, "misses a hand-off", Axis::Linear, lines));
     exhibit.notes.push(
-        "Mean counts of batches that were run for them, without intervals; the kernel's half is in them, as in the poster's, \
+        "Mean counts of batches that were run for them; the kernel's half is in them, as in the poster's, \
          where this machine lets it be counted. The same misses are simulated below, on any machine."
             .into(),
     );
@@ -83,14 +84,24 @@ fn counted(
 }
 
 /// What two tasks miss more than one, by size in KiB.
-fn gaps(records: &Records, step: &str, mechanism: Mechanism, counter: &str) -> Result<Vec<(u64, f64)>, String> {
+fn gaps(records: &Records, step: &str, mechanism: Mechanism, counter: &str) -> Result<Vec<(u64, Interval)>, String> {
     let found = SIZES_KIB.iter().filter(|kib| **kib > 0);
     let found: Vec<_> = found.map(|kib| (*kib, counted(records, step, mechanism, counter, *kib))).collect();
     let why = found.iter().find_map(|(_, counter)| counter.clone().err()).unwrap_or_default();
-    let gaps = found.into_iter().filter_map(|(kib, found)| Some((kib, found.ok()?)));
-    let gaps: Vec<(u64, f64)> = gaps.map(|(kib, found)| (kib, found.switching - found.baseline)).collect();
+    let gaps = found.into_iter().filter_map(|(kib, found)| Some((kib, gap(&found.ok()?))));
+    let gaps: Vec<(u64, Interval)> = gaps.collect();
     if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
 }
+
+/// What the arms differ by; no interval of one batch.
+fn gap(found: &CounterFinding) -> Interval {
+    let (gap, half) =
+        (found.switching - found.baseline, found.difference_error.map_or(f64::NAN, |error| NORMAL * error));
+    (gap, gap - half, gap + half)
+}
+
+/// Of an interval of 90 % of many batches.
+const NORMAL: f64 = 1.645;
 
 /// The largest gap at a size about the first level's, over the largest at any other.
 fn first_maximum(records: &Records) -> Result<Found, String> {
@@ -98,49 +109,62 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let most = |about: bool| {
         let those = gaps.iter().filter(|(kib, _)| is_about(Bytes::kib(*kib), first) == about);
-        those
-            .map(|(_, gap)| *gap)
-            .max_by(f64::total_cmp)
+        largest(&those.map(|(_, gap)| *gap).collect::<Vec<_>>())
             .ok_or("no size about the first level's was counted, or none beside it")
     };
     let (there, elsewhere) = (most(true)?, most(false)?);
-    let note = format!("{} misses a hand-off about {first}, at most {} elsewhere", number(there), number(elsewhere));
+    let note =
+        format!("{} misses a hand-off about {first}, at most {} elsewhere", number(there.0), number(elsewhere.0));
     Ok(Found::new(
-        vec![exact("gap about the first level's capacity less the largest elsewhere", there - elsewhere)],
+        vec![less("gap about the first level's capacity less the largest elsewhere", there, elsewhere)],
         note,
     ))
 }
 
+/// One number less another, and the interval that both surely cover.
+fn less(name: &str, one: Interval, other: Interval) -> Term {
+    Term::new(name, one.0 - other.0, one.1 - other.2, one.2 - other.1)
+}
+
 fn tlb(records: &Records) -> Result<Found, String> {
-    let at_largest = |step, mechanism| -> Result<f64, String> {
+    let at_largest = |step, mechanism| -> Result<Interval, String> {
         let gaps = gaps(records, step, mechanism, DTLB)?;
         Ok(gaps[gaps.len() - 1].1)
     };
     let (kernel, user) = (at_largest(KERNEL, Mechanism::Pipe)?, at_largest(USER, Mechanism::Ucontext)?);
-    let note = format!("{} dTLB misses a hand-off in the kernel, {} at user level", number(kernel), number(user));
-    Ok(Found::new(vec![exact("the kernel's gap less that at user level", kernel - user)], note))
+    let note = format!("{} dTLB misses a hand-off in the kernel, {} at user level", number(kernel.0), number(user.0));
+    Ok(Found::new(vec![less("the kernel's gap less that at user level", kernel, user)], note))
 }
+
+/// A size in KiB, its gap, and its cost.
+type Size<'a> = (u64, Interval, &'a Estimate);
 
 /// Whether overhead and dTLB misses go the same way from each size above 64 KB to the next.
 fn follows(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, DTLB)?;
     let costs = curve(records, KERNEL, Mechanism::Pipe)?;
     let at = |kib: u64| costs.iter().find(|(size, _)| *size == kib << 10).map(|(_, cost)| cost);
-    let above: Vec<_> =
+    let above: Vec<Size<'_>> =
         gaps.iter().filter(|(kib, _)| *kib > 64).filter_map(|(kib, gap)| Some((*kib, *gap, at(*kib)?))).collect();
-    let way = |pair: &[(u64, f64, &Estimate)]| {
-        let [(from, few, before), (to, many, after)] = [pair[0], pair[1]];
-        let value = (after.estimate - before.estimate).signum() * if many == few { 0.0 } else { (many - few).signum() };
-        let is_reported = after.low > before.high || after.high < before.low;
-        let (low, high) = if is_reported { (value, value) } else { (-1.0, 1.0) };
-        Term::new(format!("{} to {}", Bytes::kib(from), Bytes::kib(to)), value, low, high)
-    };
-    let terms: Vec<Term> = above.windows(2).map(way).collect();
+    let terms: Vec<Term> = above.windows(2).map(|pair| way(&pair[0], &pair[1])).collect();
     if terms.is_empty() {
         Err("fewer than two sizes above 64 KiB were counted".to_owned())
     } else {
         Ok(Found::new(terms, ""))
     }
+}
+
+/// The relative change of the cost where the misses grow, and its opposite where they fall; either where they may do both.
+fn way((from, few, before): &Size<'_>, (to, many, after): &Size<'_>) -> Term {
+    let [before, after] = [before, after].map(|cost| (cost.estimate, cost.low, cost.high));
+    let change = over("", after, before);
+    let change = (change.value - 1.0, change.low - 1.0, change.high - 1.0);
+    let (value, low, high) = match (many.1 > few.2, many.2 < few.1) {
+        (true, _) => change,
+        (_, true) => (-change.0, -change.2, -change.1),
+        _ => (0.0, -change.1.abs().max(change.2.abs()), change.1.abs().max(change.2.abs())),
+    };
+    Term::new(format!("{} to {}", Bytes::kib(*from), Bytes::kib(*to)), value, low, high)
 }
 
 pub(super) fn quantities() -> Quantities {

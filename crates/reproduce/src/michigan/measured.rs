@@ -5,9 +5,9 @@ use switchcost_record::Mechanism;
 use switchcost_units::Bytes;
 
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
-use crate::claims::{Found, Quantities, Term, ratio, ratio_within_run};
+use crate::claims::{Found, Quantities, Term, over, ratio, ratio_within_run};
 use crate::exhibit::Cell;
-use crate::interval::of_spreads;
+use crate::interval::{Interval, largest, of_spreads, smallest};
 use crate::text::{microseconds, percent};
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
@@ -107,11 +107,11 @@ fn peak(records: &Records) -> Result<Found, String> {
         .min_by(|a, b| distance(a).total_cmp(&distance(b)))
         .filter(|place| is_about(Bytes(curve[*place].0), first));
     let about = about.ok_or("no size about the first level's could be measured")?;
-    let over = |place: usize| {
+    let ratio = |place: usize| {
         let [(at, top), (beside, low)] = [&curve[about], &curve[place]];
         ratio_within_run(format!("cost at {} over that at {}", Bytes(*at), Bytes(*beside)), top, low)
     };
-    Ok(Found::new(vec![over(about - 1), over(about + 1)], format!("first level {first}")))
+    Ok(Found::new(vec![ratio(about - 1), ratio(about + 1)], format!("first level {first}")))
 }
 
 /// The spread of repetitions below 64 KiB: pooled over the sizes, with its degrees of freedom; in ns or as a share of the cost.
@@ -153,13 +153,12 @@ fn slower(records: &Records) -> Result<Found, String> {
 /// Largest over smallest cost at user level below 64 KiB.
 fn level(records: &Records) -> Result<Found, String> {
     let curve = user(records)?;
-    let small: Vec<&Estimate> =
-        curve.iter().filter(|(size, _)| (1..64 << 10).contains(size)).map(|(_, estimate)| estimate).collect();
-    let by_cost = |a: &&&Estimate, b: &&&Estimate| a.estimate.total_cmp(&b.estimate);
-    let (least, most) = (small.iter().min_by(by_cost), small.iter().max_by(by_cost));
-    match (small.len(), least.zip(most)) {
-        (2.., Some((least, most))) => {
-            Ok(Found::new(vec![ratio_within_run("largest over smallest cost", most, least)], ""))
+    let small = curve.iter().filter(|(size, _)| (1..64 << 10).contains(size));
+    let small: Vec<Interval> =
+        small.map(|(_, cost)| cost.beside_its_run()).map(|e| (e.estimate, e.low, e.high)).collect();
+    match largest(&small).zip(smallest(&small)) {
+        Some((most, least)) if small.len() > 1 => {
+            Ok(Found::new(vec![over("largest over smallest cost", most, least)], ""))
         }
         _ => Err("fewer than two sizes below 64 KB were measured".to_owned()),
     }
@@ -179,11 +178,14 @@ fn same_shape(records: &Records) -> Result<Found, String> {
         .collect();
     let way = |pair: &[(u64, Estimate, Estimate)]| {
         let [(from, ..), (to, ..)] = [&pair[0], &pair[1]];
-        let ways = [change(&pair[0].1, &pair[1].1), change(&pair[0].2, &pair[1].2)];
         let name = format!("{} to {}", Bytes(*from), Bytes(*to));
-        match ways {
-            [Some(kernel), Some(user)] => Term::new(name, kernel * user, kernel * user, kernel * user),
-            _ => Term::new(name, 0.0, -1.0, 1.0),
+        let [before, after] = [&pair[0].2, &pair[1].2].map(|cost| (cost.estimate, cost.low, cost.high));
+        let user = over("", after, before);
+        let (value, low, high) = (user.value - 1.0, user.low - 1.0, user.high - 1.0);
+        match change(&pair[0].1, &pair[1].1) {
+            Some(kernel) if kernel > 0.0 => Term::new(name, value, low, high),
+            Some(_) => Term::new(name, -value, -high, -low),
+            None => Term::new(name, 0.0, -low.abs().max(high.abs()), low.abs().max(high.abs())),
         }
     };
     let terms: Vec<Term> = both.windows(2).map(way).collect();

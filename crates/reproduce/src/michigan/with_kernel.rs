@@ -5,8 +5,9 @@ use switchcost_units::Bytes;
 
 use super::simulated::level;
 use crate::arm::{ARMS, Arm};
-use crate::claims::{Found, Quantities, Term, exact, ranged};
+use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
+use crate::interval::{of_mean, of_slope};
 use crate::text::number;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
 
@@ -138,13 +139,22 @@ fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
     Ok(mean(&by_size(|kib| gap(records, place, kib))?))
 }
 
-/// The gap at the largest array less that at the smallest, in the kernel and at user level.
+/// The mean over the sizes, with Student's interval over them.
+fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
+    let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
+    let (mean, low, high) = of_mean(&values).ok_or("too few sizes for an interval")?;
+    Ok(Term::new(name, mean, low, high))
+}
+
+/// By how much the gap grows when the array doubles, in the kernel and at user level: a line through the sizes.
 fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for layer in LAYERS {
         let gaps = by_size(|kib| gap(records, MissCounter { counter: L1I, variant, layer }, kib))?;
+        let line: Vec<(f64, f64)> = gaps.iter().map(|(kib, gap)| ((*kib as f64).log2(), *gap)).collect();
+        let (slope, low, high) = of_slope(&line).ok_or("too few sizes for a line with an interval")?;
+        terms.push(Term::new(layer.name(), slope, low, high));
         let ((small, first), (large, last)) = (gaps[0], gaps[gaps.len() - 1]);
-        terms.push(exact(layer.name(), last - first));
         let [small, large] = [small, large].map(Bytes::kib);
         notes.push(format!(
             "{}: {} misses a turn at {small}, {} at {large}",
@@ -158,7 +168,8 @@ fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
 
 fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
     let term = |layer: &Layer| {
-        Ok::<_, String>(exact(layer.name(), mean_gap(records, MissCounter { counter: L1I, variant, layer: *layer })?))
+        let place = MissCounter { counter: L1I, variant, layer: *layer };
+        over_sizes(layer.name(), &by_size(|kib| gap(records, place, kib))?)
     };
     Ok(Found::new(LAYERS.iter().map(term).collect::<Result<_, _>>()?, ""))
 }
@@ -170,7 +181,29 @@ fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result
 }
 
 fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
-    Ok(Found::new(vec![exact("kernel less user level", kernels_more(records, L1I, variant)?)], ""))
+    let of = |layer, kib| gap(records, MissCounter { counter: L1I, variant, layer }, kib);
+    let more = by_size(|kib| Ok(of(Layer::Kernel, kib)? - of(Layer::User, kib)?))?;
+    Ok(Found::new(vec![over_sizes("kernel less user level", &more)?], ""))
+}
+
+/// Cycles a turn that two tasks in the kernel take more than one.
+fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
+    let cycles = |arm| {
+        let (_, findings) = records.simulated(&step(Layer::Kernel, arm, kib))?;
+        let design = findings.designs.get(variant as usize).ok_or("the record lacks a variant of the design")?;
+        Ok::<_, String>(design.hierarchies.shared.cycles as f64 / (TURNS * TASKS) as f64)
+    };
+    Ok(cycles(Arm::Two)? - cycles(Arm::Alone)?)
+}
+
+/// What an inclusive second level adds, over all that a switch costs with it.
+fn inclusion(records: &Records) -> Result<Found, String> {
+    let added = |kib| {
+        let [without, with] = [Variant::Usual, Variant::Inclusive].map(|variant| cost(records, variant, kib));
+        let (without, with) = (without?, with?);
+        if with > 0.0 { Ok((with - without) / with) } else { Err("a switch costs nothing".to_owned()) }
+    };
+    Ok(Found::new(vec![over_sizes("added by inclusion", &by_size(added)?)?], ""))
 }
 
 /// A number with TLBs that a switch flushes, and with those that keep their entries.
@@ -305,6 +338,7 @@ pub(super) fn quantities() -> Quantities {
         ("inclusive-l1i-gaps", |r| gaps(r, Variant::Inclusive)),
         ("kernel-l1i-larger-gap", |r| larger_gap(r, Variant::Usual)),
         ("inclusive-l1i-larger-gap", |r| larger_gap(r, Variant::Inclusive)),
+        ("simulated-inclusion", inclusion),
         ("kernel-dtlb-gap", tlb_gap),
         ("kernel-dtlb-spaces", tlb_spaces),
         ("dtlb-dominates", tlb_dominates),

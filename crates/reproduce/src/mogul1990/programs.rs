@@ -12,17 +12,22 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
         Some(10.0),
         "magic, the current version of the same program, in batch on a synthetic layout",
     ),
-    ("Tree", "compiled Scheme: searches a tree", Some(12.0), "scm, a tree of 2^17 leaves, about 12 MB"),
-    ("BigTree", "the same on a large tree", Some(65.0), "scm, a tree of 2^20 leaves, about 65 MB"),
-    ("TV", "verifies the timing of a VLSI layout", Some(3.4), "OpenSTA (sta), on a synthetic circuit of 3000 gates"),
-    ("make #1", "compiles C", None, "make and gcc, twelve generated sources"),
-    ("make #2", "links and loads", None, "make, ar and ld, the same sources"),
+    ("Tree", "compiled Scheme: searches a tree", Some(12.0), "scm, trees of 2^16 to 2^18 leaves by trial, 6 to 24 MB"),
+    ("BigTree", "the same on a large tree", Some(65.0), "scm, trees of 2^19 to 2^20 leaves by trial, 33 to 65 MB"),
+    (
+        "TV",
+        "verifies the timing of a VLSI layout",
+        Some(3.4),
+        "OpenSTA (sta), on a synthetic circuit of 2000 to 4000 gates",
+    ),
+    ("make #1", "compiles C", None, "make and gcc, 8 to 16 generated sources"),
+    ("make #2", "links and loads", None, "make, ar and ld, as many sources"),
     ("interactive", "a shell loop: cp, cat, ex, rm, ps, ls", None, "the same loop"),
     (
         "pingpong",
         "a client and a server, as of a file system",
         Some(0.6),
-        "a client and a server written for this, over a socket, 0.6 MB",
+        "a client and a server in C, written for this, over a socket: blocks of 1 to 3 KB of a file of 0.3 to 0.8 MB",
     ),
 ];
 

@@ -1,14 +1,15 @@
 //! How large each thing is that the claims are about, with its interval over trials.
 //!
-//! Another trial is another trace, so what is judged is the spread between trials. A single trial has an interval where
-//! batches of its segments give one (for ratios on the same trace: batch by batch), and none otherwise.
+//! Another trial is another trace, and another stretch of it would be, too: intervals are of the hierarchical bootstrap, over trials and
+//! over batches of segments in them, where a number has batches (for ratios on the same trace: batch by batch). A single trial has an
+//! interval of its batches alone, or none.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
 
 use super::{DESIGNS, SETS, SIZES_STEP, Trial, WAYS_STEP, trials};
 use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
-use crate::interval::{of_batches, of_mean};
+use crate::interval::{Interval, error_of_batches, largest, of_batches, of_groups, of_share, smallest};
 use crate::text::number;
 
 pub(super) const TIMESHARING: usize = 0;
@@ -29,11 +30,28 @@ pub(super) type Outcome = Result<Found, String>;
 pub(super) struct Sample {
     trial: u64,
     pub(super) value: f64,
-    without_one: Vec<f64>,
+    pub(super) without_one: Vec<f64>,
+}
+
+impl Sample {
+    #[cfg(test)]
+    pub(super) fn of_batches(value: f64, without_one: Vec<f64>) -> Sample {
+        Sample { trial: 1, value, without_one }
+    }
+
+    /// On a scale: what the trial says, and how sure its batches are of it.
+    fn grouped(&self, scale: fn(f64) -> f64) -> (f64, f64) {
+        let batches: Vec<f64> = self.without_one.iter().map(|value| scale(*value)).collect();
+        (scale(self.value), error_of_batches(&batches))
+    }
 }
 
 /// A number of each trial of a set that has it.
-fn samples(records: &Records, set: usize, of: impl Fn(&Trial<'_>) -> Option<f64>) -> Result<Vec<Sample>, String> {
+pub(super) fn samples(
+    records: &Records,
+    set: usize,
+    of: impl Fn(&Trial<'_>) -> Option<f64>,
+) -> Result<Vec<Sample>, String> {
     let all = trials(records, &SETS[set])?;
     let sample = |trial: &Trial<'_>| Some(Sample { trial: trial.number, value: of(trial)?, without_one: Vec::new() });
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
@@ -87,7 +105,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
     let logarithms = |values: &mut dyn Iterator<Item = f64>| values.map(f64::ln).collect::<Vec<f64>>();
     let interval = match samples {
         [one] => of_batches(one.value.ln(), &logarithms(&mut one.without_one.iter().copied())),
-        all => of_mean(&logarithms(&mut all.iter().map(|sample| sample.value))),
+        all => of_groups(&all.iter().map(|one| one.grouped(f64::ln)).collect::<Vec<_>>()),
     };
     let (mean, low, high) = interval.ok_or("one trial has no spread: run another")?;
     Ok(Term::new(name, mean.exp(), low.exp(), high.exp()))
@@ -95,8 +113,8 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
 
 /// The mean over trials, for shares and differences.
 fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
-    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-    let (mean, low, high) = of_mean(&values).ok_or("one trial has no spread: run another")?;
+    let groups: Vec<(f64, f64)> = samples.iter().map(|sample| sample.grouped(|value| value)).collect();
+    let (mean, low, high) = of_groups(&groups).ok_or("one trial has no spread: run another")?;
     Ok(Term::new(name, mean, low, high))
 }
 
@@ -111,13 +129,23 @@ pub(super) fn level(samples: &[Sample], scale: f64) -> String {
 
 // ---- Shares of switches ----
 
-fn involuntary(trial: &Trial<'_>) -> Option<f64> {
-    Some(trial.head.trace.involuntary_switches as f64 / trial.switches().max(1) as f64)
+fn involuntary(trial: &Trial<'_>) -> u64 {
+    trial.head.trace.involuntary_switches
 }
 
-fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> Option<f64>) -> Outcome {
-    let samples = samples(records, set, of)?;
-    Ok(Found::new(vec![arithmetic("share of the switches", &samples)?], trials_of(&samples)))
+fn others(trial: &Trial<'_>) -> u64 {
+    trial.switches() - involuntary(trial)
+}
+
+/// The mean over trials of a share of their switches, with an interval no shorter than that of counting so many.
+fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
+    let all = trials(records, &SETS[set])?;
+    let samples = samples(records, set, |trial| Some(of(trial) as f64 / trial.switches().max(1) as f64))?;
+    let term = arithmetic("share of the switches", &samples)?;
+    let (counted, switches) = (all.iter().map(of).sum(), all.iter().map(Trial::switches).sum());
+    let (_, low, high) = of_share(counted, switches);
+    let term = Term::new(term.name, term.value, term.low.min(low), term.high.max(high));
+    Ok(Found::new(vec![term], trials_of(&samples)))
 }
 
 // ---- Curves of design 1a ----
@@ -126,21 +154,38 @@ fn group<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<&'a GroupFindi
     design.groups.iter().find(|found| found.group == *wanted && !found.curve.is_empty())
 }
 
-/// The mean over the first tenth of a group's curve, and over the last tenth before the cut-off of all switches. Weights are the
-/// segments that reach an interval.
-fn ends(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> Option<(f64, f64)> {
+/// Fewer segments say nothing of a group: a stretch of a curve that so few reach has no number.
+const FEWEST_SEGMENTS: f64 = 20.0;
+
+/// The mean of a stretch of a group's curve, weighted by the segments that reach each interval.
+fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {
+    let weights: f64 = points.iter().map(|point| point.segments as f64).sum();
+    let reaching = weights / points.len() as f64;
+    (reaching >= FEWEST_SEGMENTS)
+        .then(|| points.iter().map(|point| value(point) * point.segments as f64).sum::<f64>() / weights)
+}
+
+/// The mean over the first tenth of a group's curve, over the middle fifth, and over the last tenth before the cut-off of all switches.
+fn tenths(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> Option<[f64; 3]> {
     let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
     let within: Vec<&Point> = group(design, wanted)?.curve.iter().filter(is_before).collect();
-    let tenth = (within.len() / 10).max(1);
-    let mean = |points: &[&Point]| {
-        let weights: f64 = points.iter().map(|point| point.segments as f64).sum();
-        points.iter().map(|point| value(point) * point.segments as f64).sum::<f64>() / weights
-    };
-    (within.len() >= 4).then(|| (mean(&within[..tenth]), mean(&within[within.len() - tenth..])))
+    let (length, tenth) = (within.len(), (within.len() / 10).max(1));
+    let middle = length / 2;
+    let of = |from: usize, to: usize| stretch(&within[from..to], value);
+    if length < 8 {
+        return None;
+    }
+    Some([of(0, tenth)?, of(middle - tenth, middle + tenth)?, of(length - tenth, length)?])
+}
+
+/// The first and the last of them.
+fn ends(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> Option<(f64, f64)> {
+    tenths(design, wanted, value).map(|[early, _, late]| (early, late))
 }
 
 const ALL: Group = Group::All;
 const CALL: Group = Group::Class("system call");
+const FAULT: Group = Group::Class("page fault");
 const SCHEDULER: Group = Group::Class("involuntary");
 
 /// Segments behind the first tenth of a curve, over all trials.
@@ -183,6 +228,30 @@ fn after_calls(records: &Records) -> Outcome {
     Ok(Found { note, ..found })
 }
 
+fn after_faults(records: &Records) -> Outcome {
+    let found = samples(records, TIMESHARING, |trial| {
+        let design = trial.design("1a")?;
+        let early = |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
+        Some(early(&FAULT)? / early(&SCHEDULER)?)
+    });
+    let found =
+        found.map_err(|_| "no trace has switches by page faults: memory holds these programs whole".to_owned())?;
+    Ok(Found::new(vec![geometric("after page faults over after the scheduler", &found)?], trials_of(&found)))
+}
+
+/// Whether the private curve after the scheduler's switches falls: a hump in its middle would lie above both ends.
+fn falls_throughout(records: &Records) -> Outcome {
+    let part = |name: &str, of: fn([f64; 3]) -> f64| {
+        let of_trial = |trial: &Trial<'_>| tenths(trial.design("1a")?, &SCHEDULER, |p| p.private_cpi.mean).map(of);
+        geometric(name, &samples(records, TIMESHARING, of_trial)?)
+    };
+    let terms = vec![
+        part("first tenth of the curve over its middle", |[early, middle, _]| early / middle)?,
+        part("middle over its last tenth", |[_, middle, late]| middle / late)?,
+    ];
+    Ok(Found::new(terms, ""))
+}
+
 /// The logarithm of how far a private curve falls.
 fn fall(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     let (early, late) = ends(trial.design("1a")?, wanted, |point| point.private_cpi.mean)?;
@@ -217,7 +286,7 @@ fn between_sets(records: &Records, name: &str, sets: [usize; 2], of: fn(&Trial<'
 
 // ---- Table 4, Figures 8 and 9 ----
 
-pub(super) type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
+type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
 
 /// A number on one design over that on another, from the same references.
 fn moved(records: &Records, of: PerDesign, set: usize, [from, to]: [&str; 2]) -> Result<Term, String> {
@@ -225,7 +294,7 @@ fn moved(records: &Records, of: PerDesign, set: usize, [from, to]: [&str; 2]) ->
     geometric(format!("{}, {to} over {from}", SETS[set].published), &over(&to_samples, &from_samples, true))
 }
 
-pub(super) fn moves(records: &Records, of: PerDesign, moves: &[(usize, [&str; 2])]) -> Outcome {
+fn moves(records: &Records, of: PerDesign, moves: &[(usize, [&str; 2])]) -> Outcome {
     let terms = moves.iter().map(|(set, designs)| moved(records, of, *set, *designs)).collect::<Result<_, _>>()?;
     let first = of(records, moves[0].0, moves[0].1[0])?;
     Ok(Found::new(terms, trials_of(&first)))
@@ -239,13 +308,7 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
 }
 
 /// One set over the others on every design.
-pub(super) fn on_every_design(
-    records: &Records,
-    of: PerDesign,
-    pairs: &[[usize; 2]],
-    scale: f64,
-    unit: &str,
-) -> Outcome {
+fn on_every_design(records: &Records, of: PerDesign, pairs: &[[usize; 2]], scale: f64, unit: &str) -> Outcome {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for design in DESIGNS {
         for [above, below] in pairs {
@@ -260,14 +323,18 @@ pub(super) fn on_every_design(
     Ok(Found::new(terms, format!("{unit}, {}; {trials}", notes.join("; "))))
 }
 
-/// Largest over smallest overhead of the sets on 1a, over the same of their costs.
+/// Largest over smallest overhead of the sets on 1a, over the same of their costs, trial by trial.
 fn spread(records: &Records) -> Outcome {
     let extremes = |of: PerDesign| -> Result<Vec<Sample>, String> {
         let sets = (0..SETS.len()).map(|set| of(records, set, "1a")).collect::<Result<Vec<_>, _>>()?;
-        let mean = |samples: &[Sample]| samples.iter().map(|s| s.value).sum::<f64>() / samples.len() as f64;
-        let largest = sets.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))).ok_or("no sets")?;
-        let smallest = sets.iter().min_by(|a, b| mean(a).total_cmp(&mean(b))).ok_or("no sets")?;
-        Ok(over(largest, smallest, false))
+        let of_trial = |first: &Sample| {
+            let same = sets.iter().map(|set| set.iter().find(|sample| sample.trial == first.trial));
+            let values: Vec<f64> = same.collect::<Option<Vec<_>>>()?.iter().map(|sample| sample.value).collect();
+            let [most, least] =
+                [values.iter().copied().fold(f64::MIN, f64::max), values.iter().copied().fold(f64::MAX, f64::min)];
+            Some(Sample { trial: first.trial, value: most / least, without_one: Vec::new() })
+        };
+        Ok(sets[0].iter().filter_map(of_trial).collect())
     };
     let (costs, overheads) = (extremes(average)?, extremes(overhead)?);
     let note = format!(
@@ -299,14 +366,20 @@ fn scaled(sample: Sample, by: f64) -> Sample {
     Sample { value: sample.value * by, without_one, ..sample }
 }
 
-/// The least of some moves, and the inverse of the largest: both are below 1 where one goes down and another up.
+/// The least of some moves, and the inverse of the largest: both are below 1 where one goes down and another up. Which is which shows
+/// only afterwards.
 fn without_trend(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
     let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
-    let by_value = |a: &&Term, b: &&Term| a.value.total_cmp(&b.value);
-    let least = found.terms.iter().min_by(by_value).ok_or("no move")?;
-    let most = found.terms.iter().max_by(by_value).ok_or("no move")?;
-    let inverse = Term::new(format!("inverse of {}", most.name), 1.0 / most.value, 1.0 / most.high, 1.0 / most.low);
-    Ok(Found::new(vec![least.clone(), inverse], found.note))
+    let all: Vec<Interval> = found.terms.iter().map(|term| (term.value, term.low, term.high)).collect();
+    let (least, most) = smallest(&all).zip(largest(&all)).ok_or("no move")?;
+    let terms = vec![
+        Term::new("the smaller change of the overhead", least.0, least.1, least.2),
+        Term::new("the inverse of the larger", 1.0 / most.0, 1.0 / most.2, 1.0 / most.1),
+    ];
+    Ok(Found::new(
+        terms,
+        format!("{}; {}", found.words(), between.map(|[from, to]| format!("{from} to {to}")).join(", ")),
+    ))
 }
 
 // ---- The discussion ----
@@ -355,7 +428,7 @@ pub(crate) fn quantities() -> Quantities {
 /// Causes of switches, and the curve of the cost behind a switch.
 fn of_one_design() -> Quantities {
     vec![
-        ("compute-bound-is-involuntary", |r| share(r, COMPUTE, |trial| Some(1.0 - involuntary(trial)?))),
+        ("compute-bound-is-involuntary", |r| share(r, COMPUTE, others)),
         ("client-server-is-voluntary", |r| share(r, CLIENT, involuntary)),
         ("no-page-faults", |r| {
             let of = |trial: &Trial<'_>| {
@@ -375,11 +448,7 @@ fn of_one_design() -> Quantities {
         }),
         ("system-calls-raise-cpi", after_calls),
         ("scheduler-flatter", flatter),
-        ("scheduler-not-flat", |r| {
-            of_trials(r, TIMESHARING, "first tenth of the curve over its last", |trial| {
-                Some(fall(trial, &SCHEDULER)?.exp())
-            })
-        }),
+        ("scheduler-not-flat", falls_throughout),
         ("scheduler-is-all", |r| {
             of_trials(r, TIMESHARING, "the scheduler's over all", |trial| {
                 Some(at_cut(trial, &SCHEDULER)? / at_cut(trial, &ALL)?)
@@ -437,6 +506,25 @@ fn across_designs() -> Quantities {
         ("others-less-consistent", |r| {
             moves(r, overhead, &[COMPUTE, CLIENT].map(|set| LARGER.map(|designs| (set, designs))).concat())
         }),
+        ("tens-to-hundreds", |r| {
+            let terms = (0..SETS.len()).map(|set| microseconds(r, set)).collect::<Result<_, _>>()?;
+            Ok(Found::new(terms, trials_of(&average(r, TIMESHARING, "1a")?)))
+        }),
+        ("thousands-of-cycles", |r| {
+            let (timesharing, compute) = (average(r, TIMESHARING, "1a")?, average(r, COMPUTE, "1a")?);
+            let note = trials_of(&timesharing);
+            Ok(Found::new(vec![geometric("Timesharing", &timesharing)?, geometric("Compute-bound", &compute)?], note))
+        }),
+        ("plateau", |r| {
+            let growth = samples(r, COMPUTE, |trial| {
+                let at = |after| cumulative(trial, &ALL, after);
+                Some((at(400_000)? - at(300_000)?) / at(100_000)?)
+            })?;
+            Ok(Found::new(vec![arithmetic("300,000 to 400,000 over 0 to 100,000", &growth)?], trials_of(&growth)))
+        }),
+        ("page-faults-raise-cpi", after_faults),
+        ("not-by-single-programs", super::single::shared_needs_more),
+        ("larger-caches-for-switching", super::single::switching_needs_more),
         ("dominates", |r| in_microseconds(r, TIMESHARING)),
         ("comparable", |r| in_microseconds(r, CLIENT)),
         ("two-ways", |r| between_variants(r, WAYS_STEP, [0, 1], "two ways over one")),

@@ -30,6 +30,14 @@ struct Story {
     reload_bound: u64,
     /// Costs and overheads with the kernel over those without.
     with_kernel: f64,
+    /// What four times the cache saves of all cycles in each set: in private caches and in shared ones.
+    saved: [[f64; 2]; 3],
+}
+
+/// Trials differ a little, each number of them otherwise.
+fn jitter(trial: u64, number: usize) -> f64 {
+    let mixed = ((trial + 3) * (number as u64 + 5) * 2_654_435_761) >> 7;
+    1.0 + 2e-4 * (mixed % 11) as f64
 }
 
 /// Table 4's means over the published trials, and what the text and the figures say.
@@ -55,6 +63,7 @@ fn published() -> Story {
         ],
         reload_bound: 122_880,
         with_kernel: 1.5,
+        saved: [[0.05, 0.132], [0.03, 0.034], [0.01, 0.01]],
     }
 }
 
@@ -65,15 +74,18 @@ fn at(line: &[(u64, f64)], x: u64) -> f64 {
 }
 
 /// The group's curve, in 50 intervals.
-fn curve(story: &Story, set: usize, group: Group, length: u64) -> GroupFinding {
+fn curve(story: &Story, set: usize, group: Group, length: u64, trial: u64) -> GroupFinding {
     let [call, scheduler] = story.private;
-    let [first, last] = if group == Group::Class("system call") { call } else { scheduler };
-    let share = if group == Group::Class("involuntary") { story.of_scheduler } else { 1.0 };
+    let is_of_scheduler = matches!(group, Group::All | Group::Class("involuntary"));
+    let [first, last] = if is_of_scheduler { scheduler } else { call };
+    let first = first * jitter(trial, usize::from(is_of_scheduler));
+    let share = if group == Group::Class("involuntary") { story.of_scheduler * jitter(trial, 2) } else { 1.0 };
     let spread = |mean| Spread { mean, sd: None, max: None };
     let points = (0..50_u32).map(|interval| {
         let start = length * u64::from(interval);
         let private = first + (last - first) * f64::from(interval) / 40.0;
-        let [before, behind] = [start, start + length].map(|x| at(story.cumulative[set], x) * share);
+        let [before, behind] =
+            [start, start + length].map(|x| at(story.cumulative[set], x) * share * jitter(trial, x as usize / 1000));
         let excess = (behind - before) / length as f64;
         Point {
             interval,
@@ -102,23 +114,35 @@ fn curve(story: &Story, set: usize, group: Group, length: u64) -> GroupFinding {
     }
 }
 
-fn exactly(value: f64) -> Cost {
-    Cost { estimate: Some(value), low: Some(value), high: Some(value), without_one: vec![value; 20], ..Cost::default() }
+/// A cost whose batches differ a little.
+fn about(value: f64, number: usize) -> Cost {
+    let without_one = (0..20).map(|batch| value * jitter(batch, number)).collect();
+    Cost { estimate: Some(value), low: Some(value), high: Some(value), without_one, ..Cost::default() }
 }
 
-fn design(story: &Story, set: usize, place: usize, like: &DesignFinding, length: u64) -> DesignFinding {
+fn exactly(value: f64) -> Cost {
+    Cost { without_one: vec![value; 20], ..about(value, 0) }
+}
+
+fn design(story: &Story, set: usize, place: usize, like: &DesignFinding, (length, trial): (u64, u64)) -> DesignFinding {
     let mut design = like.clone();
+    let number = set * 4 + place;
+    let overhead = story.overheads[set][place] * jitter(trial, number + 12);
     design.name = format!("mogul-{}", super::DESIGNS[place]);
-    design.average_cost_cycles = exactly(story.costs[set][place]);
-    design.overhead = Some(story.overheads[set][place]);
-    design.overhead_share = exactly(story.overheads[set][place]);
+    design.average_cost_cycles = about(story.costs[set][place] * jitter(trial, number), number);
+    design.overhead = Some(overhead);
+    design.overhead_share = about(overhead, number + 1);
     design.reload_bound_cycles = story.reload_bound;
     design.instructions = 1_000_000;
-    let [shared, private] = story.cpi[set].map(|cpi| (cpi * 1e6) as u64);
-    (design.hierarchies.shared.cycles, design.hierarchies.private.cycles) = (shared, private);
+    let [saved_private, saved_shared] = if place < 2 { [0.0; 2] } else { story.saved[set] };
+    let [shared, private] = story.cpi[set].map(|cpi| cpi * 1e6 * jitter(trial, number + 5));
+    let cycles = |all: f64, saved: f64| (all * (1.0 - saved * jitter(trial, number))) as u64;
+    design.hierarchies.shared.cycles = cycles(shared, saved_shared);
+    design.hierarchies.private.cycles = cycles(private, saved_private);
     design.cut = Cut { instructions: length * 40, is_reached: true, is_rounded: false };
-    let groups = [Group::All, Group::Class("system call"), Group::Class("involuntary")];
-    design.groups = groups.map(|group| curve(story, set, group, length)).into();
+    let classes = ["system call", "page fault", "involuntary"].map(Group::Class);
+    let groups = std::iter::once(Group::All).chain(classes);
+    design.groups = groups.map(|group| curve(story, set, group, length, trial)).collect();
     let loss = |level: &str| LossFinding {
         level: level.to_owned(),
         returns: 100,
@@ -147,21 +171,27 @@ fn records(story: &Story, trials: u64) -> Records {
         findings.interval_instructions = if set == 2 { 200 } else { 10_000 };
         let like = findings.designs[0].clone();
         let interval = findings.interval_instructions;
-        findings.designs = (0..4).map(|place| design(story, set, place, &like, interval)).collect();
         findings.lengths =
             vec![length(Group::EndClass("system call"), 3000), length(Group::EndClass("involuntary"), 400_000)];
         let involuntary = (story.involuntary[set] * 5000.0) as u64;
         (head.trace.involuntary_switches, head.trace.voluntary_switches) = (involuntary, 5000 - involuntary);
-        let mut with_kernel = findings.clone();
-        for design in &mut with_kernel.designs {
-            let dearer = |cost: &Cost| exactly(cost.estimate.expect("there") * story.with_kernel);
-            design.average_cost_cycles = dearer(&design.average_cost_cycles);
-            design.overhead_share = dearer(&design.overhead_share);
-        }
         for trial in 1..=trials {
+            findings.designs = (0..4).map(|place| design(story, set, place, &like, (interval, trial))).collect();
+            let addressed = |design: &DesignFinding| {
+                let named = |kind: &str| format!("{}[caches.addressing={kind}]", design.name);
+                ["vivt", "vipt", "pipt"].map(|kind| DesignFinding { name: named(kind), ..design.clone() })
+            };
+            let mut alone = findings.clone();
+            alone.designs = findings.designs.iter().flat_map(addressed).collect();
+            let mut with_kernel = alone.clone();
+            for (place, design) in with_kernel.designs.iter_mut().enumerate() {
+                let times = story.with_kernel * jitter(trial, set * 12 + place + 30);
+                design.average_cost_cycles = design.average_cost_cycles.times(times);
+                design.overhead_share = design.overhead_share.times(times);
+            }
             records.add_simulated(&step_name(of, trial), head.clone(), findings.clone());
-            records.add_simulated(&with_kernel::name_alone(of, trial), head.clone(), findings.clone());
-            records.add_simulated(&with_kernel::name_with(of, trial), head.clone(), with_kernel.clone());
+            records.add_simulated(&with_kernel::name_alone(of, trial), head.clone(), alone);
+            records.add_simulated(&with_kernel::name_with(of, trial), head.clone(), with_kernel);
         }
     }
     records
@@ -186,6 +216,7 @@ fn others() -> Vec<Story> {
     ];
     reversed.reload_bound = 10_000;
     reversed.with_kernel = 0.9;
+    reversed.saved = [[0.132, 0.02], [0.01, 0.034], [0.01, 0.01]];
     // The design's order alone.
     let mut backwards = base.clone();
     backwards.costs.iter_mut().for_each(|designs| designs.reverse());
@@ -248,7 +279,7 @@ fn one_trial_shows_only_what_its_batches_do() {
 
 #[test]
 fn a_reason_is_reported_only_by_the_run_that_tests_it() {
-    let mut found = records(&others()[1], TRIALS);
+    let mut found = records(&others()[0], TRIALS);
     let claim = |records: &Records, id: &str| {
         let claims = Paper::Mogul1990.exhibits(records).into_iter().flat_map(|exhibit| exhibit.claims);
         claims.into_iter().find(|claim| claim.entry.id == id).expect("a claim of this name")
@@ -283,8 +314,11 @@ fn table_4_has_every_published_row_and_every_trial() {
     let from = |who: &str| table.rows.iter().filter(|row| row.last() == Some(&Cell::from(who))).count();
     assert_eq!((from("published"), from("here")), (25, 12 * TRIALS as usize));
     let of_trial_a: Vec<&Cell> =
-        table.rows.iter().filter(|row| row[0] == Cell::from("A, seed 2")).map(|row| &row[5]).collect();
-    assert_eq!(of_trial_a, [&Cell::Number { value: 10_150.0, decimals: 0 }]);
+        table.rows.iter().filter(|row| row[0] == Cell::from("A, trial 2")).map(|row| &row[5]).collect();
+    assert!(
+        matches!(of_trial_a[..], [Cell::Number { value, .. }] if (10_150.0..10_180.0).contains(value)),
+        "{of_trial_a:?}"
+    );
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Cache and kernel in the cost of a switch, machine by machine.
 
+use switchcost_analysis::simulation::Cost;
 use switchcost_record::Mechanism;
 
 use super::{CLIENT_SERVER, Kernel, MACHINES, Machine, SETS, TIMESHARING, direct_here, set_step};
 use crate::claims::{Found, Quantities, Term, over};
 use crate::exhibit::Cell;
-use crate::interval::Interval;
+use crate::interval::{Interval, of_batches};
 use crate::text::{number, percent};
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
@@ -13,6 +14,8 @@ use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 const PACKETS_US: [(&str, f64); 2] = [("Ethernet", 130.0), ("FDDI", 13.0)];
 /// Machines behind the DECstation.
 const SINCE: usize = 1;
+/// The first machine here that executes out of order and prefetches is of 2003.
+const OVERLAPPING_SINCE: u16 = 1995;
 /// Those on which registers are compared: of the time of the compiler that saves them here.
 const RECENT: usize = 3;
 
@@ -41,14 +44,24 @@ fn kernel(records: &Records, machine: &Machine) -> Result<Interval, String> {
     }
 }
 
-/// Caches over kernel.
+/// What it takes, on a core that overlaps and prefetches: simulated cycles are longer than time by what was found here.
+fn in_time(records: &Records, set: usize, machine: &Machine) -> Result<Interval, String> {
+    let simulated = caches(records, set, machine)?;
+    if machine.year < OVERLAPPING_SINCE {
+        return Ok(simulated);
+    }
+    let time = over("", simulated, super::validated::too_long(records)?);
+    Ok((time.value, time.low, time.high))
+}
+
+/// Caches over kernel, in time.
 fn cache_over_kernel(records: &Records, set: usize, machine: &Machine) -> Result<Term, String> {
-    Ok(over(machine.name, caches(records, set, machine)?, kernel(records, machine)?))
+    Ok(over(machine.name, in_time(records, set, machine)?, kernel(records, machine)?))
 }
 
 /// The share of the caches in both together.
 fn share(records: &Records, set: usize, machine: &Machine) -> Result<f64, String> {
-    let (caches, kernel) = (caches(records, set, machine)?.0, kernel(records, machine)?.0);
+    let (caches, kernel) = (in_time(records, set, machine)?.0, kernel(records, machine)?.0);
     Ok(caches / (caches + kernel))
 }
 
@@ -58,7 +71,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.steps.extend((0..SETS.len()).map(set_step));
     let mut columns = vec!["machine".to_owned(), "year".to_owned(), "kernel us".to_owned(), "kernel, from".to_owned()];
     for (_, set) in SETS {
-        columns.extend([format!("caches us, {set}"), format!("share of caches %, {set}")]);
+        columns.extend(
+            ["simulated us", "caches us", "low", "high", "share of caches %"].map(|name| format!("{set}: {name}")),
+        );
     }
     let mut table = Table::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
     for machine in &MACHINES {
@@ -78,6 +93,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         ];
         for set in 0..SETS.len() {
             row.push(of(caches(records, set, machine).map(|us| us.0), 2));
+            let time = in_time(records, set, machine);
+            let ends: [fn(Interval) -> f64; 3] = [|us| us.0, |us| us.1, |us| us.2];
+            row.extend(ends.map(|end| of(time.clone().map(end), 2)));
             row.push(of(share(records, set, machine).map(|share| share * 100.0), 1));
         }
         table.row(row);
@@ -85,10 +103,11 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.chart = chart(records);
     exhibit.notes.push(
-        "Caches: what a switch loses to others, simulated with one trace of today's programs for all machines, without the kernel's \
-         own references. Kernel: the direct cost, in which the caches are warm. 1990 also has an estimate of the least that a switch \
-         may take there, 7.4 us (Anderson et al.). On a machine with large caches a short trace does not fill the last level, \
-         and loses nothing there."
+        "Simulated: what a switch loses to others, with one trace of today's programs for all machines, without the kernel's own \
+         references, in cycles as if nothing overlapped. Caches: the same in time, by the ratios of the simulator to this machine, from the \
+         smallest to the largest, where the core overlaps. Kernel: the direct cost, in which the caches are warm. 1990 also has an estimate \
+         of the least that a switch may take there, 7.4 us (Anderson et al.). On a machine with large caches a short trace does not fill \
+         the last level, and loses nothing there."
             .into(),
     );
     exhibit
@@ -113,22 +132,36 @@ fn since(records: &Records, set: usize) -> Outcome {
     Ok(Found::new(terms.collect::<Result<_, _>>()?, ""))
 }
 
-/// Caches over kernel since, over the same in 1990.
+/// The overhead ratio on a machine: of all cycles of Timesharing, those that switches cost.
+fn overhead<'a>(records: &'a Records, machine: &Machine) -> Result<&'a Cost, String> {
+    let (_, findings) = records.simulated(&set_step(TIMESHARING))?;
+    let design = findings.designs.iter().find(|design| design.name == machine.design);
+    Ok(&design.ok_or_else(|| format!("the record has no design {}", machine.design))?.overhead_share)
+}
+
+/// One over the other, both of the same references: batch by batch.
+fn paired(name: &str, above: &Cost, below: &Cost) -> Result<Term, String> {
+    let value = above.estimate.zip(below.estimate).map(|(above, below)| above / below);
+    let batches: Vec<f64> = above.without_one.iter().zip(&below.without_one).map(|(a, b)| (a / b).ln()).collect();
+    let value = value.filter(|ratio| *ratio > 0.0).ok_or("an overhead is not above 0")?;
+    let (_, low, high) = of_batches(value.ln(), &batches).ok_or("the trace is too short for an interval")?;
+    Ok(Term::new(name, value, low.exp(), high.exp()))
+}
+
+/// The overhead ratio since, over the same in 1990: how many times as large a share of all cycles switches cost.
 fn share_grows(records: &Records) -> Outcome {
-    let then = cache_over_kernel(records, TIMESHARING, &MACHINES[0])?;
-    let ratio = |machine: &Machine| {
-        let now = cache_over_kernel(records, TIMESHARING, machine)?;
-        Ok::<_, String>(over(machine.name, (now.value, now.low, now.high), (then.value, then.low, then.high)))
-    };
+    let then = overhead(records, &MACHINES[0])?;
+    let ratio = |machine: &Machine| paired(machine.name, overhead(records, machine)?, then);
     let terms = MACHINES[SINCE..].iter().map(ratio).collect::<Result<_, _>>()?;
-    Ok(Found::new(terms, format!("caches over kernel in 1990: {}", number(then.value))))
+    let note = format!("in 1990: {}", then.estimate.map_or_else(|| "not known".to_owned(), percent));
+    Ok(Found::new(terms, note))
 }
 
 /// A switch that saves and loads registers alone, over the caches.
 fn registers(records: &Records) -> Outcome {
     let fiber = direct_here(records, Mechanism::Fiber)?;
     let us = (fiber.estimate / 1e3, fiber.low / 1e3, fiber.high / 1e3);
-    let ratio = |machine: &Machine| Ok::<_, String>(over(machine.name, us, caches(records, TIMESHARING, machine)?));
+    let ratio = |machine: &Machine| Ok::<_, String>(over(machine.name, us, in_time(records, TIMESHARING, machine)?));
     let terms = MACHINES[RECENT..].iter().map(ratio).collect::<Result<_, _>>()?;
     Ok(Found::new(terms, format!("{} ns a switch of fibers", number(fiber.estimate))))
 }

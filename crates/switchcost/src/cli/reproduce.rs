@@ -31,7 +31,7 @@ pub(crate) enum What {
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, eight trials of everything
+  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, six trials of everything
   switchcost reproduce all -o report/          everything, as a site: report/index.html
   switchcost reproduce all --quick             to see it work
   switchcost reproduce li2007 --figures -o report/
@@ -39,6 +39,8 @@ Examples:
   switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper miss?
   switchcost reproduce michigan li2007 --system
                                                whose instruction cache, and what a hand-off takes in the kernel
+  switchcost reproduce li2007 --with monday/li2007.json
+                                               what another day's result agrees on
   switchcost reproduce mogul1990 --dry-run     only the commands that would be run
   switchcost reproduce all --claims            what will be judged, and by which rules
 
@@ -80,6 +82,16 @@ pub(crate) struct ReproduceArguments {
     /// Chromium, which must be installed
     #[arg(long, help_heading = "Output")]
     pub(crate) figures: bool,
+
+    /// Seed of what is drawn: the order of runs, inputs of programs. Another seed is another result
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+          help_heading = "Precision and time")]
+    pub(crate) seed: u64,
+
+    /// Another result of the papers, a PAPER.json of another day or machine: only those verdicts stand on which both agree; may be given
+    /// several times
+    #[arg(long = "with", value_name = "FILE", help_heading = "Precision and time")]
+    pub(crate) others: Vec<PathBuf>,
 
     /// Print the commands, and run nothing
     #[arg(long, help_heading = "Output")]

@@ -162,7 +162,8 @@ Examples:
   switchcost workload timesharing --system                 in a guest, with its kernel's references
   switchcost workload timesharing --system --user-only     the same without these: what the paper could see
 
-Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps, compute-bound scm and opensta.";
+Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps, compute-bound scm and opensta,
+client-server gcc.";
 
 /// Runs, traces and simulates current counterparts of a set of programs of Mogul and Borg 1990 (Table 2).
 #[derive(Clone, Debug, Args)]
@@ -177,7 +178,7 @@ pub(crate) struct WorkloadArguments {
           help_heading = "What to trace")]
     pub(crate) switches: u64,
 
-    /// Seed of the programs' inputs: another seed is another trial
+    /// Seed of the programs' inputs, of their sizes and of the order of the programs: another seed is another trial
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "What to trace")]
     pub(crate) seed: u64,
 

@@ -1,6 +1,7 @@
 //! `switchcost reproduce`: runs the commands of each paper, and writes what came of them as a site.
 
 mod folder;
+mod others;
 mod run;
 mod site;
 
@@ -9,7 +10,7 @@ use switchcost_facts::{Root, quietest_cpu};
 use switchcost_host::machine::manifest;
 use switchcost_record::HostManifest;
 use switchcost_report::reproduce::{Command, Reproduction, render, render_claims};
-use switchcost_reproduce::{Claim, Effort, Paper, Records, Site};
+use switchcost_reproduce::{Claim, Effort, Exhibit, Paper, Records, Site, stand};
 use switchcost_units::CpuId;
 
 use crate::cli::reproduce::{ReproduceArguments, What};
@@ -18,6 +19,7 @@ use crate::messages::say;
 use crate::output::Output;
 use crate::signals::Interrupt;
 use folder::Folder;
+use others::Others;
 use run::Runner;
 
 /// What became of one paper.
@@ -39,6 +41,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     if arguments.dry_run {
         return dry_run(&papers, &site(arguments, &host, None)?);
     }
+    let others = Others::read(&arguments.others, &papers)?;
     let folder = Folder::open(arguments.output.as_deref())?;
     let site = site(arguments, &host, folder.measured_cpu())?;
     let interrupt = Interrupt::watch()?;
@@ -52,7 +55,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
         }
     }
     let machine = machine(&host);
-    let exit = write(&done, &folder, &machine, arguments)?;
+    let exit = write(&done, &others, &folder, &machine, arguments)?;
     Ok(interrupt.exit().unwrap_or(exit))
 }
 
@@ -76,7 +79,7 @@ fn site<'a>(
     }
     let noisy_cpu = host.cpus_allowed.iter().copied().find(|cpu| *cpu != quiet_cpu);
     let effort = if arguments.quick { Effort::Quick } else { Effort::Usual };
-    Ok(Site { host, quiet_cpu, noisy_cpu, effort, has_guest: arguments.system })
+    Ok(Site { host, quiet_cpu, noisy_cpu, effort, seed: arguments.seed, has_guest: arguments.system })
 }
 
 fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
@@ -91,8 +94,21 @@ fn machine(host: &HostManifest) -> String {
     format!("{model}, {} CPUs, {}", host.cpus_allowed.len(), host.kernel)
 }
 
-fn write(done: &[Done], folder: &Folder, machine: &str, arguments: &ReproduceArguments) -> Result<Exit, Failure> {
-    let mut exhibits: Vec<_> = done.iter().map(|done| done.paper.exhibits(&done.records)).collect();
+/// What a paper came to, as far as other results agree.
+fn judged(done: &Done, others: &Others) -> Vec<Exhibit> {
+    let mut exhibits = done.paper.exhibits(&done.records);
+    stand(&mut exhibits, others.of(done.paper));
+    exhibits
+}
+
+fn write(
+    done: &[Done],
+    others: &Others,
+    folder: &Folder,
+    machine: &str,
+    arguments: &ReproduceArguments,
+) -> Result<Exit, Failure> {
+    let mut exhibits: Vec<_> = done.iter().map(|done| judged(done, others)).collect();
     if arguments.quick {
         exhibits.iter_mut().flatten().flat_map(|exhibit| &mut exhibit.claims).for_each(Claim::withhold);
     }

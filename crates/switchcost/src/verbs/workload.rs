@@ -14,8 +14,7 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
-    let own_path = std::env::current_exe().map_err(Failure::OwnFile)?;
-    let programs = arguments.set.prepare(folder.path(), arguments.seed, &own_path)?;
+    let programs = arguments.set.prepare(folder.path(), arguments.seed)?;
     // Segments of client and server are a few thousand instructions long.
     let interval = if arguments.set == Set::ClientServer { 1_000 } else { 10_000 };
     let output = arguments.output.as_deref();

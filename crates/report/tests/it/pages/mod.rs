@@ -9,7 +9,9 @@ use switchcost_analysis::{Findings, Point, observation};
 use switchcost_record::{Arm, MeasureRecord};
 use switchcost_report::html::{Html, Part, render, render_comparison, render_reproduction};
 use switchcost_report::reproduce::{Command, Reproduction};
-use switchcost_reproduce::{Axis, Cell, Chart, Claim, Exhibit, Paper, Reason, Series, Style, Table, Verdict, table};
+use switchcost_reproduce::{
+    Axis, Cell, Chart, Claim, Exhibit, Other, Paper, Reason, Series, Style, Table, Verdict, table,
+};
 use switchcost_workload::Access;
 
 use crate::observe::fixture::observed;
@@ -307,7 +309,9 @@ fn harmful_claim() -> Claim {
         verdict: Verdict::Holds,
     };
     let found = MARKUP.to_owned();
-    Claim { entry, terms: Vec::new(), found, verdict: Verdict::Differs, missing: None, reasons: vec![reason] }
+    let other = Other { file: harm(), machine: harm(), terms: Vec::new(), verdict: Verdict::Differs };
+    let (verdict, alone) = (Verdict::Differs, Verdict::Differs);
+    Claim { entry, terms: Vec::new(), found, verdict, alone, others: vec![other], missing: None, reasons: vec![reason] }
 }
 
 /// One figure with axes of each kind, whose words are hostile.

@@ -1,0 +1,99 @@
+//! How long a trace has to be: the cost of a switch in one part of a trace after the other.
+
+use super::quantities::{Sample, costs_of};
+use super::{SETS, Set, trials};
+use crate::exhibit::Cell;
+use crate::interval::{Interval, of_mean};
+use crate::{Exhibit, Records, Table};
+
+/// Parts of a trace, of as many batches of segments each.
+const PARTS: usize = 5;
+
+/// The cost in each part of the longest trial, and its switches.
+struct ByPart {
+    switches: u64,
+    parts: Vec<Interval>,
+}
+
+/// What each batch says: a statistic's value, and the same without the batch, tell the batch's own.
+fn batches(sample: &Sample) -> Vec<f64> {
+    let n = sample.without_one.len() as f64;
+    sample.without_one.iter().map(|without| n * sample.value - (n - 1.0) * without).collect()
+}
+
+fn by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
+    let all = trials(records, set)?;
+    let longest = all.into_iter().max_by_key(super::Trial::switches).ok_or("no trial")?;
+    let switches = longest.switches();
+    let sample = costs_of(&[longest], "1a", |design| &design.average_cost_cycles)?.swap_remove(0);
+    let batches = batches(&sample);
+    let length = batches.len() / PARTS;
+    let parts = (length >= 2).then(|| batches.chunks_exact(length).map(of_mean).collect::<Option<Vec<Interval>>>());
+    let mut parts = parts.flatten().ok_or("the trial is too short for parts")?;
+    parts.truncate(PARTS);
+    Ok(ByPart { switches, parts })
+}
+
+/// From which part on the cost stays within what parts differ by: each part's interval meets that of the last one.
+fn settled(parts: &[Interval]) -> Option<usize> {
+    let last = parts.last()?;
+    let meets = |part: &Interval| part.1 <= last.2 && last.1 <= part.2;
+    let unsettled = parts.iter().rposition(|part| !meets(part)).map_or(0, |place| place + 1);
+    (unsettled + 1 < parts.len()).then_some(unsettled)
+}
+
+pub(super) fn exhibit(records: &Records) -> Exhibit {
+    let title = "Average cost on 1a in one fifth of the longest trial after the other";
+    let mut exhibit = Exhibit::new("Cost over length", title);
+    let columns = ["set", "switches", "fifth", "cycles", "low", "high", "settled after switches"];
+    let mut table = Table::new(&columns);
+    for set in &SETS {
+        match by_part(records, set) {
+            Ok(found) => rows(set, &found).into_iter().for_each(|row| table.row(row)),
+            Err(why) => {
+                let missing = vec![Cell::Missing { why }; columns.len() - 1];
+                table.row([vec![set.published.into()], missing].concat());
+            }
+        }
+    }
+    exhibit.table = table;
+    exhibit.notes.push(
+        "Programs that start are cheaper to switch between than those whose memory has grown. Settled: from there on the interval of each \
+         fifth meets that of the last. Where it has not settled, costs are those of traces of these lengths, in the paper's as here."
+            .into(),
+    );
+    exhibit
+}
+
+fn rows(set: &Set, found: &ByPart) -> Vec<Vec<Cell>> {
+    let settled = settled(&found.parts).map(|part| found.switches as f64 * part as f64 / PARTS as f64);
+    let row = |(part, (mean, low, high)): (usize, &Interval)| {
+        let settled = if part == 0 { Cell::or_missing(settled, 0, "not settled") } else { "".into() };
+        let numbers = [(found.switches as f64, 0), (part as f64 + 1.0, 0), (*mean, 0), (*low, 0), (*high, 0)];
+        let numbers = numbers.map(|(value, decimals)| Cell::number(value, decimals));
+        [vec![set.published.into()], numbers.to_vec(), vec![settled]].concat()
+    };
+    found.parts.iter().enumerate().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_that_grows_to_the_end_has_not_settled() {
+        let part = |mean: f64| (mean, mean - 1.0, mean + 1.0);
+        let of = |means: [f64; 5]| settled(&means.map(part));
+        assert_eq!(of([10.0, 20.0, 30.0, 30.5, 30.2]), Some(2));
+        assert_eq!(of([30.0, 30.1, 30.0, 30.5, 30.2]), Some(0));
+        assert_eq!(of([10.0, 15.0, 20.0, 25.0, 30.0]), None);
+    }
+
+    #[test]
+    fn a_batch_is_told_by_what_is_missing_without_it() {
+        let own = [1.0, 2.0, 6.0];
+        let without_one = own.map(|one| (9.0 - one) / 2.0).to_vec();
+        let found = batches(&Sample::of_batches(3.0, without_one));
+        assert!(found.iter().zip(own).all(|(found, own)| (found - own).abs() < 1e-12), "{found:?}");
+    }
+}

@@ -1,0 +1,145 @@
+//! The simulator beside time: reloads of arrays that are simulated on this machine's caches, and the same as they are measured here.
+//!
+//! The simulator adds up latencies; a core overlaps and prefetches. How many times too long its cycles are, taken for time, depends on
+//! the kind of access: the ratios found here, from the smallest to the largest, stand between simulated cycles and every statement about time.
+
+use switchcost_analysis::CaseFinding;
+use switchcost_record::{HostManifest, Mechanism};
+use switchcost_units::Bytes;
+
+use super::{results, sizes_of_levels};
+use crate::claims::{Term, over};
+use crate::exhibit::Cell;
+use crate::interval::Interval;
+use crate::{Effort, Exhibit, Records, Site, Step, Table};
+
+/// A kind of access: its name, and how a walk is asked for it.
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    flags: &'static str,
+}
+
+pub(super) const KINDS: [Kind; 3] = [
+    Kind { name: "in-order", flags: "--stride 8B" },
+    Kind { name: "strided", flags: "--stride 128B" },
+    Kind { name: "chase", flags: "--stride 64B --pattern chase" },
+];
+const TURNS: u64 = 12;
+
+/// All of the first level, a quarter, half and three quarters of the second: what is lost there comes back from the level behind.
+pub(super) fn sizes(host: &HostManifest) -> [u64; 4] {
+    let (first, second) = sizes_of_levels(host);
+    [first, second / 4, second / 2, second / 4 * 3].map(|size| size / 4096 * 4096)
+}
+
+pub(super) fn measured_step(kind: &Kind) -> String {
+    format!("today-reload-{}", kind.name)
+}
+
+pub(super) fn simulated_step(kind: &Kind, size: u64) -> String {
+    format!("today-reload-simulated-{}-{}KiB", kind.name, size >> 10)
+}
+
+pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
+    let sizes = sizes(site.host);
+    let is_quick = site.effort == Effort::Quick;
+    let (sizes, speed) =
+        if is_quick { (&sizes[..2], " --quick") } else { (&sizes[..], " --precision 1% --budget 20s") };
+    let list = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let measured = |kind: &Kind| {
+        let line = format!(
+            "measure --mechanism pipe --between process --size {list} {} --access read --no-counters --cpu {}{speed}",
+            kind.flags, site.quiet_cpu
+        );
+        Step::new(measured_step(kind), &line)
+    };
+    let simulated = |kind: &Kind, size: u64| {
+        let walks = format!("today-reload-walks-{}-{}KiB", kind.name, size >> 10);
+        let line = format!("trace walks --size {size}B {} --access read --turns {TURNS}", kind.flags);
+        let step = Step::new(simulated_step(kind, size), "simulate TRACE --design host");
+        [Step::new(walks.clone(), &line), Step { trace_of: Some(walks), ..step }]
+    };
+    let of_kind =
+        |kind| std::iter::once(measured(kind)).chain(sizes.iter().flat_map(move |size| simulated(kind, *size)));
+    KINDS.iter().flat_map(of_kind).collect()
+}
+
+/// A reload: simulated and measured, in nanoseconds, and one over the other.
+struct Reload {
+    kind: &'static str,
+    size: u64,
+    simulated_ns: f64,
+    measured_ns: Interval,
+    ratio: Term,
+}
+
+fn reload(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Result<Reload, String> {
+    let size = finding.case.working_set.size_bytes.0;
+    let found = finding.indirect_reload_ns.as_ref().ok_or("its reload could not be measured: see the record")?;
+    let (_, simulated) = records.simulated(&simulated_step(kind, size))?;
+    let cycles = simulated.designs.first().and_then(|design| design.excess_cycles_per_switch);
+    let core = records.measured(&measured_step(kind))?.1.core.as_ref();
+    let hertz = core.and_then(|core| core.hertz).ok_or("the clock of this machine's core is not known")?;
+    let simulated_ns = cycles.ok_or("the simulation has no cost of a switch")? / hertz * 1e9;
+    let measured_ns = (found.estimate, found.low, found.high);
+    let ratio =
+        over(format!("{}, {}", kind.name, Bytes(size)), (simulated_ns, simulated_ns, simulated_ns), measured_ns);
+    Ok(Reload { kind: kind.name, size, simulated_ns, measured_ns, ratio })
+}
+
+/// Of each kind and size that is there.
+fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
+    let of_kind = |kind: &'static Kind| -> Result<Vec<Reload>, String> {
+        let found = results(records, &measured_step(kind), Mechanism::Pipe)?;
+        let arrays = found.into_iter().filter(|finding| !finding.case.working_set.is_empty());
+        arrays.map(|finding| reload(records, kind, finding)).collect()
+    };
+    let all: Vec<Vec<Reload>> = KINDS.iter().map(of_kind).collect::<Result<_, _>>()?;
+    let all: Vec<Reload> = all.into_iter().flatten().collect();
+    if all.is_empty() { Err("no reload was measured".to_owned()) } else { Ok(all) }
+}
+
+/// How many times too long simulated cycles are as time: the middle on the scale of ratios, the least and the most. Reloads of which
+/// nothing was measured that is clear of 0 say nothing.
+pub(super) fn too_long(records: &Records) -> Result<Interval, String> {
+    let ratios: Vec<Term> = reloads(records)?.into_iter().map(|one| one.ratio).collect();
+    let known: Vec<&Term> = ratios.iter().filter(|ratio| ratio.low > 0.0 && ratio.high.is_finite()).collect();
+    if known.len() < KINDS.len() {
+        return Err("too few reloads were measured to hold the simulator against".to_owned());
+    }
+    let low = known.iter().map(|ratio| ratio.low).fold(f64::INFINITY, f64::min);
+    let high = known.iter().map(|ratio| ratio.high).fold(0.0, f64::max);
+    Ok(((low * high).sqrt(), low, high))
+}
+
+pub(super) fn exhibit(records: &Records) -> Exhibit {
+    let title = "A reload of an array, simulated on this machine's caches and measured here";
+    let mut exhibit = Exhibit::new("The simulator beside time", title);
+    let columns =
+        ["access", "array", "simulated us", "measured us", "low", "high", "simulated over measured", "low ", "high "];
+    let mut table = Table::new(&columns);
+    for one in reloads(records).unwrap_or_default() {
+        let us = |ns: f64| Cell::number(ns / 1e3, 3);
+        let ratio = |value: f64| Cell::or_missing(Some(value), 2, "nothing lost");
+        let (measured, low, high) = one.measured_ns;
+        table.row(vec![
+            one.kind.into(),
+            Bytes(one.size).to_string().into(),
+            us(one.simulated_ns),
+            us(measured),
+            us(low),
+            us(high),
+            ratio(one.ratio.value),
+            ratio(one.ratio.low),
+            ratio(one.ratio.high),
+        ]);
+    }
+    exhibit.table = table;
+    exhibit.steps.extend(KINDS.iter().map(measured_step));
+    exhibit.notes.push(
+        "The design host has this machine's caches and their latencies, and one miss after the other. Cycles of cores that overlap and \
+         prefetch are divided by these ratios, from the smallest to the largest, wherever they are taken for time."
+            .into(),
+    );
+    exhibit
+}

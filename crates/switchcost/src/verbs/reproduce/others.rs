@@ -1,0 +1,41 @@
+//! Other results of the papers, of other days or machines.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use switchcost_reproduce::{Earlier, Paper};
+
+use crate::exit::Failure;
+
+/// Those of each paper.
+pub(super) struct Others(BTreeMap<Paper, Vec<Earlier>>);
+
+impl Others {
+    /// Of files that `reproduce` wrote, each with one of the papers that are wanted.
+    pub(super) fn read(files: &[PathBuf], papers: &[Paper]) -> Result<Others, Failure> {
+        let mut others: BTreeMap<Paper, Vec<Earlier>> = BTreeMap::new();
+        for file in files {
+            let (paper, earlier) = one(file, papers)?;
+            others.entry(paper).or_default().push(earlier);
+        }
+        Ok(Others(others))
+    }
+
+    pub(super) fn of(&self, paper: Paper) -> &[Earlier] {
+        self.0.get(&paper).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The first wanted paper that the file has.
+fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
+    let failure = |why: String| Failure::OtherResult { path: file.to_owned(), why };
+    let text = std::fs::read_to_string(file).map_err(|error| failure(format!("found no way to read it ({error})")))?;
+    let mut why = "need a paper".to_owned();
+    for paper in papers {
+        match Earlier::read(&file.display().to_string(), &text, *paper) {
+            Ok(earlier) => return Ok((*paper, earlier)),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(failure(why))
+}
