@@ -128,8 +128,11 @@ pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     if is_judged { counted(verdicts) } else { ONLY_SHOWN.to_owned() }
 }
 
-/// What chance alone does to so many verdicts, and what another result adds.
-fn by_chance(reproduction: &Reproduction<'_>) -> String {
+/// What chance alone does to so many verdicts, and what another result adds. Nothing where nothing is judged.
+fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
+    if !reproduction.is_judged {
+        return;
+    }
     let claims = || reproduction.exhibits.iter().flat_map(|exhibit| &exhibit.claims);
     let wrong = reproduction.verdicts.wrong_by_chance;
     let results = if claims().any(|claim| !claim.others.is_empty()) {
@@ -137,7 +140,7 @@ fn by_chance(reproduction: &Reproduction<'_>) -> String {
     } else {
         "By one result alone: a verdict stands when another day's agrees (--with)"
     };
-    format!("{results}. By chance, at most {wrong:.1} of them would be wrong.")
+    page.prose(&format!("{results}. By chance, at most {wrong:.1} of them would be wrong."));
 }
 
 /// The tested claims, then those that something was fitted for; definitions are not counted.
@@ -172,7 +175,7 @@ fn counted(verdicts: &Verdicts) -> String {
 
 fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
     add_answer(page, reproduction);
-    page.prose(&by_chance(reproduction));
+    add_chance(page, reproduction);
     page.prose(&format!("{}.", reproduction.paper.citation()));
     page.prose(&format!("Here: {}.", reproduction.machine));
     for exhibit in reproduction.exhibits {

@@ -31,7 +31,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     }
     let is_alone = reproductions.len() == 1;
     if let [alone] = reproductions {
-        page.prose(&super::by_chance(alone));
+        super::add_chance(page, alone);
         figure::add(page, alone.exhibits);
     }
     if reproductions.iter().all(|reproduction| reproduction.is_judged) {

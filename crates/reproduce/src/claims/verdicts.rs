@@ -59,7 +59,9 @@ impl Verdicts {
             .iter()
             .flat_map(|exhibit| &exhibit.claims)
             .filter(|claim| claim.entry.kind.is_noisy() && claim.verdict != Verdict::Undecided);
-        let wrong_by_chance = told.map(|claim| WRONG_BY_CHANCE.powi(1 + claim.others.len() as i32)).sum();
+        // The sum of none is -0.0.
+        let by_chance = |claim: &Claim| WRONG_BY_CHANCE.powi(1 + claim.others.len() as i32);
+        let wrong_by_chance = told.map(by_chance).fold(0.0, |sum, more| sum + more);
         let [tested, calibrated, own] = [Kind::Tested, Kind::Calibrated, Kind::Own].map(counts);
         Verdicts { tested, calibrated, own, wrong_by_chance }
     }
