@@ -2,11 +2,11 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, Entry};
 use super::error::GuestError;
-use super::{System, needs};
+use super::{PlacedFolder, System, needs};
 use crate::command::Command;
 use crate::error::CaptureError;
 
@@ -37,7 +37,7 @@ impl Guest {
         list.push(if system.is_between_stops { b"1".to_vec() } else { b"0".to_vec() });
         list.push(commands.len().to_string().into_bytes());
         for command in commands {
-            add(&mut archive, &mut list, command)?;
+            add(&mut archive, &mut list, command, &system.folders)?;
         }
         for file in &system.files {
             needs::named(&mut archive, file)?;
@@ -57,8 +57,19 @@ impl Guest {
 }
 
 /// Adds a command's files to the archive, and to the list what to run.
-fn add(archive: &mut Archive, list: &mut Vec<Vec<u8>>, command: &Command) -> Result<(), CaptureError> {
-    let program = needs::program(archive, &command.program()?)?;
+fn add(
+    archive: &mut Archive,
+    list: &mut Vec<Vec<u8>>,
+    command: &Command,
+    folders: &[PlacedFolder],
+) -> Result<(), CaptureError> {
+    let program = match placed(command, folders) {
+        Some((here, there)) => {
+            needs::interpreter_of(archive, &here)?;
+            there
+        }
+        None => needs::program(archive, &command.program()?)?,
+    };
     needs::arguments(archive, command)?;
     let directory = needs::directory_of(command)?;
     let own = command.environment.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
@@ -71,6 +82,14 @@ fn add(archive: &mut Archive, list: &mut Vec<Vec<u8>>, command: &Command) -> Res
     list.push(bytes_of(&program));
     list.extend(command.words.iter().skip(1).map(|word| word.as_bytes().to_vec()));
     Ok(())
+}
+
+/// Where a program is that comes with a folder, on this machine and in the guest.
+fn placed(command: &Command, folders: &[PlacedFolder]) -> Option<(PathBuf, PathBuf)> {
+    let program = command.words.first().filter(|program| program.as_bytes().contains(&b'/'))?;
+    let there = command.directory.as_deref()?.join(program);
+    let here = folders.iter().find_map(|folder| Some(folder.here.join(there.strip_prefix(&folder.there).ok()?)))?;
+    Some((here, there))
 }
 
 fn bytes_of(path: &Path) -> Vec<u8> {

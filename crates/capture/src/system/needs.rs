@@ -165,7 +165,7 @@ fn follow(archive: &mut Archive, path: &Path, links: u32) -> Result<PathBuf, Gue
     Ok(real)
 }
 
-fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     let mut start = [0; 256];
     let length =
         fs::File::open(path).and_then(|mut file| file.read(&mut start)).map_err(|error| unusable(path, error))?;

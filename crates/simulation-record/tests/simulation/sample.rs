@@ -13,6 +13,9 @@ const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/simulat
 #[test]
 fn the_sample_of_version_1_is_read() {
     let (found_head, found) = read(Path::new(SAMPLE)).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(found_head, head());
+    // Misses by process came later: a record may lack them.
+    let mut expected = head();
+    expected.designs.iter_mut().for_each(|design| design.by_process.clear());
+    assert_eq!(found_head, expected);
     assert_eq!(found, tuples(300));
 }

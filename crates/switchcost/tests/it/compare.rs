@@ -79,12 +79,12 @@ fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
     // The sample is so short that no cost has an interval.
     assert_eq!((&value["basis"], ran.code), (&"same-trace".into(), 3), "{value}");
     let (base, new) = (serde_json::json!(["mogul-1a"]), serde_json::json!(["mogul-2a"]));
-    let first = &value["environment"][0];
+    let first = &value["designs"][0];
     assert_eq!((&first["what"], &first["base"], &first["new"]), (&"design".into(), &base, &new));
     assert_eq!(value["pairs"][0]["outcome"], "not-comparable", "{}", value["pairs"][0]);
     let table = place.run(&["compare", text(&one), text(&two), "--details"]).stdout;
     let at = |words: &str| table.find(words).unwrap_or_else(|| panic!("no '{words}' in {table}"));
-    assert!(at("Environment") < at("Simulated costs") && at("Simulated costs") < at("all switches"), "{table}");
+    assert!(at("Designs") < at("Simulated costs") && at("Simulated costs") < at("all switches"), "{table}");
     let page = place.path("page.html");
     place.run(&["compare", text(&one), text(&two), "-o", text(&page)]);
     assert!(std::fs::read_to_string(page).expect("a page").contains("Both sides since the switch"));
