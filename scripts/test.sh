@@ -30,6 +30,12 @@ OF_ANY_VALGRIND=(
     --skip programs_that_run_long_take_ --skip languages::
 )
 OF_ANY_QEMU=(--skip programs_without_end_ --skip what_comes_between_ --skip pages:: --skip a_guest_is_the_same_)
+# Marked to be ignored for another reason: what other tests run, what makes samples and pictures, what takes minutes.
+NO_TESTS=(
+    --skip scheduled::victim --skip as_run::traces_where_rseq_is_refused --skip leftovers::observes_until_it_is_killed
+    --skip compatibility::write_samples --skip pages::pictures_of_pages_are_kept --skip large::ten_million_tuples_
+    --skip languages::ten_programs_in_seven_languages_
+)
 # Programs that run at the same time. Each runs as many tests at once as there are CPUs, of which some wait.
 AT_ONCE=2
 
@@ -95,7 +101,7 @@ mkdir "$notes/programs"
 # Has cargo build test programs, and notes how it would run each.
 note_programs() {
     local host too=()
-    [ $all = no ] || too=(--include-ignored)
+    [ $all = no ] || too=(--include-ignored "${NO_TESTS[@]}")
     host=$(rustc -vV | sed -n 's/^host: //p')
     host=${host//-/_}
     env "CARGO_TARGET_${host^^}_RUNNER=$PWD/scripts/note-program.sh $notes/programs" "$@" -- --show-output "${too[@]}" || exit 1
