@@ -1,6 +1,7 @@
 //! Traces made without a program: walks through memory, and those from and for other tools.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::common::{Place, count, text};
 #[test]
@@ -260,18 +261,26 @@ fn what_one_text_cannot_show_is_said() {
     assert_eq!(fs::read_to_string(&din).expect("as before"), "as it was");
 }
 
+/// A trace of two tasks that walk 64 KiB each, so many turns.
+fn walks(place: &Place, turns: &str) -> PathBuf {
+    let path = place.path("walks.sct");
+    let walks = ["trace", "walks", "--size", "64KiB", "--access", "read", "--turns", turns, "-o", text(&path)];
+    assert_eq!(place.run(&walks).code, 0);
+    path
+}
+
+fn simulated(place: &Place, path: &Path, more: &[&str]) -> serde_json::Value {
+    let all = [&["simulate", text(path), "--design", "mogul-1a", "--format", "json"][..], more].concat();
+    let ran = place.run(&all);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.json()
+}
+
 #[test]
 fn parts_of_a_trace_add_up() {
     let place = Place::new();
-    let path = place.path("walks.sct");
-    let walks = ["trace", "walks", "--size", "64KiB", "--access", "read", "--turns", "40", "-o", text(&path)];
-    assert_eq!(place.run(&walks).code, 0);
-    let simulate = |more: &[&str]| {
-        let all = [&["simulate", text(&path), "--design", "mogul-1a", "--format", "json"][..], more].concat();
-        let ran = place.run(&all);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        ran.json()
-    };
+    let path = walks(&place, "40");
+    let simulate = |more: &[&str]| simulated(&place, &path, more);
     let numbers = |found: &serde_json::Value| {
         let design = &found["designs"][0];
         let misses = |view: &str| {
@@ -306,15 +315,8 @@ fn parts_of_a_trace_add_up() {
 #[test]
 fn a_sample_covers_the_whole() {
     let place = Place::new();
-    let path = place.path("walks.sct");
-    let walks = ["trace", "walks", "--size", "64KiB", "--access", "read", "--turns", "160", "-o", text(&path)];
-    assert_eq!(place.run(&walks).code, 0);
-    let simulate = |more: &[&str]| {
-        let all = [&["simulate", text(&path), "--design", "mogul-1a", "--format", "json"][..], more].concat();
-        let ran = place.run(&all);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        ran.json()
-    };
+    let path = walks(&place, "160");
+    let simulate = |more: &[&str]| simulated(&place, &path, more);
     let (whole, sample) = (simulate(&[]), simulate(&["--sample", "50%"]));
     assert_eq!(sample["schema"], "switchcost.simulate-sample/1");
     let quantities = sample["designs"][0]["quantities"].as_array().expect("quantities");

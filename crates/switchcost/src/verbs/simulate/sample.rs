@@ -39,15 +39,6 @@ pub(super) fn run(path: &Path, share: Share, arguments: &SimulateArguments) -> R
     let simulator = || -> Result<Simulator, Failure> {
         Ok(Simulator::new(designs::selected(&designs)?, options(&designs, DEFAULT_INTERVAL))?)
     };
-    let sample = Sample {
-        source: path.to_string_lossy().into_owned(),
-        trace_instructions: instructions,
-        parts: ranges.len(),
-        part_instructions,
-        warm_up_instructions: warm_up,
-        seed: arguments.part.seed,
-        designs: Vec::new(),
-    };
     let parts = Parts::new(file, ranges, warm_up, line_bytes).cut_at(choice.tiles.clone());
     let both = Both {
         parts: simulator()?,
@@ -55,10 +46,18 @@ pub(super) fn run(path: &Path, share: Share, arguments: &SimulateArguments) -> R
         keep: LastUses::of_lines(line_bytes),
         choice: choice.clone(),
     };
-    let Some([parts, last_uses]) = both.simulate(path, parts, &interrupt)? else {
+    let Some([of_parts, last_uses]) = both.simulate(path, parts, &interrupt)? else {
         return Ok(interrupt.exit().unwrap_or(Exit::Broken));
     };
-    let sample = Sample { designs: over_parts(&choice, &parts, &last_uses, CONFIDENCE), ..sample };
+    let sample = Sample {
+        source: path.to_string_lossy().into_owned(),
+        trace_instructions: instructions,
+        parts: of_parts.len(),
+        part_instructions,
+        warm_up_instructions: warm_up,
+        seed: arguments.part.seed,
+        designs: over_parts(&choice, &of_parts, &last_uses, CONFIDENCE),
+    };
     let (form, style) = (&arguments.designs.form, output.style(arguments.designs.verbosity));
     output.write(&render_sample(&sample, form.format, style))?;
     Ok(Exit::Success)
