@@ -64,6 +64,12 @@ impl Cost {
         self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
     }
 
+    /// Half of the interval over the estimate. None where one of them is missing, or the estimate is 0.
+    pub fn precision(&self) -> Option<f64> {
+        let half = (self.high? - self.low?) / 2.0;
+        self.estimate.filter(|estimate| *estimate != 0.0).map(|estimate| half / estimate.abs())
+    }
+
     /// The cost as a gain: what is below 0 above it, and the other way round.
     #[must_use]
     pub fn as_gain(&self) -> Self {

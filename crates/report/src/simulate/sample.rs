@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_analysis::simulation::{Cost, SampleFinding, SampleQuantity};
+use switchcost_analysis::simulation::{SampleFinding, SampleQuantity};
 use switchcost_simulation_result::View;
 
 use super::amount::{count, ends, perhaps, share};
@@ -95,12 +95,6 @@ fn title(quantity: &SampleQuantity) -> Option<String> {
     }
 }
 
-/// Half of the interval, of the estimate.
-fn precision(total: &Cost) -> String {
-    let (Some(estimate), Some(low), Some(high)) = (total.estimate, total.low, total.high) else { return String::new() };
-    if estimate == 0.0 { String::new() } else { share(Some((high - low) / 2.0 / estimate.abs())) }
-}
-
 fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
     let simulated = sample.parts as u64 * sample.part_instructions;
     page.paragraph(&format!(
@@ -135,7 +129,7 @@ fn quantities(design: &SampleFinding) -> Grid {
             title.into(),
             perhaps(quantity.total.estimate).into(),
             ends(&quantity.total).into(),
-            precision(&quantity.total).into(),
+            quantity.total.precision().map(|half| share(Some(half))).unwrap_or_default().into(),
             perhaps(quantity.per_thousand_instructions).into(),
         ];
         grid.row(cells.into());
