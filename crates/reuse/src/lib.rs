@@ -3,13 +3,13 @@
 //!
 //! What comes in: the chunks of a trace, in their order. What goes out: a [`Profile`], a mean over all cuts, one each
 //! [`CUT`] instructions. One pass, and memory for [`MOST_LINES`] lines at most, whatever the length of the trace. Nothing about what
-//! a line costs, and no caches of a certain size.
+//! a line costs, and no caches of a certain size. How a line is asked for is found by a [`Classifier`], which simulations ask, too.
 //!
 //! A line that is used in cut interval `t`, and before in `p`, is the first use of it behind each of the cuts `p+1 ..= t`. So sums over
 //! all cuts come from one look at each such use (P. J. Denning, "The working set model for program behavior", 1968; X. Xiang et al.,
 //! "Linear-time modeling of program working set in shared cache", 2011).
 
-mod company;
+mod classifier;
 mod over_cuts;
 mod quantiles;
 mod recency;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use switchcost_profile::{Profile, Program};
 use switchcost_trace::{Block, Chunk, Mapping, Mark, ProcessId, ProcessTable, Reference, TraceHeader};
 
-use company::{Access, Arrival, Company};
+pub use classifier::{Access, Arrival, Classifier};
 use over_cuts::OverCuts;
 use recency::Recency;
 
@@ -47,7 +47,7 @@ const MOST_TOUCHED: u64 = 1 << 20;
 pub struct Profiler {
     table: ProcessTable,
     recency: Recency,
-    company: Company,
+    classifier: Classifier,
     over_cuts: OverCuts,
     instructions: u64,
     credited: u64,
@@ -73,7 +73,7 @@ impl Profiler {
         Profiler {
             table: ProcessTable::default(),
             recency: Recency::of(most),
-            company: Company::default(),
+            classifier: Classifier::default(),
             over_cuts: OverCuts::default(),
             instructions: 0,
             credited: 0,
@@ -133,7 +133,7 @@ impl Profiler {
         for line in number(first)..=number(last).max(number(first)) {
             let Some(use_of) = self.recency.touch(space | line) else { continue };
             let arrival = Arrival { line: space | line, at: self.instructions, instruction, access, age: use_of.age() };
-            let kind = self.company.kind(&arrival);
+            let kind = self.classifier.kind(&arrival);
             self.over_cuts.add(kind, use_of);
         }
     }

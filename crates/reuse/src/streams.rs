@@ -1,6 +1,6 @@
 //! Lines that come one behind another, by whatever instructions: what hardware fetches ahead.
 
-use crate::company::is_as_old;
+use crate::classifier::is_as_old;
 
 /// Streams that are followed at a time: as many as the prefetchers of a core follow, about (Intel, "Optimization Reference Manual",
 /// on the streamer: 32, one a page).

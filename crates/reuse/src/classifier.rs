@@ -6,23 +6,28 @@ use crate::streams::Streams;
 
 /// What an instruction does with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
+    /// It is in it.
     Fetch,
+    /// It loads from it.
     Load,
+    /// It stores to it.
     Store,
 }
 
-/// A line's first use since a cut.
+/// A line that has to come from some way off, such as at its first use since a cut.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) line: u64,
+pub struct Arrival {
+    /// Its number.
+    pub line: u64,
     /// Instructions before it.
-    pub(crate) at: u64,
+    pub at: u64,
     /// Address of the instruction.
-    pub(crate) instruction: u64,
-    pub(crate) access: Access,
-    /// Lines used since it was used last; none where it is new.
-    pub(crate) age: Option<u32>,
+    pub instruction: u64,
+    /// What the instruction does.
+    pub access: Access,
+    /// Lines used since it was used last; none where it is new. Lines away for as long, or half of it, come from as far.
+    pub age: Option<u32>,
 }
 
 /// Instructions that a core gets on by while a line comes from the next levels: some 50 cycles. A load that is begun later finds it done.
@@ -39,8 +44,9 @@ struct Step {
     by: u64,
 }
 
+/// How lines are asked for, in their order.
 #[derive(Debug)]
-pub(crate) struct Company {
+pub struct Classifier {
     streams: Streams,
     steps: Vec<Step>,
     /// When the first load of those under way from anywhere was begun, and how old its line was.
@@ -49,15 +55,20 @@ pub(crate) struct Company {
     code: (u64, u32),
 }
 
-impl Default for Company {
-    fn default() -> Company {
-        Company { streams: Streams::default(), steps: vec![Step::default(); INSTRUCTIONS], group: (0, 0), code: (0, 0) }
+impl Default for Classifier {
+    fn default() -> Classifier {
+        Classifier {
+            streams: Streams::default(),
+            steps: vec![Step::default(); INSTRUCTIONS],
+            group: (0, 0),
+            code: (0, 0),
+        }
     }
 }
 
-impl Company {
+impl Classifier {
     /// How this line is asked for.
-    pub(crate) fn kind(&mut self, arrival: &Arrival) -> Kind {
+    pub fn kind(&mut self, arrival: &Arrival) -> Kind {
         let age = arrival.age.unwrap_or(u32::MAX);
         if arrival.access == Access::Fetch {
             return if self.is_fetched_ahead(arrival.at, age) { Kind::Code } else { Kind::CodeAlone };
