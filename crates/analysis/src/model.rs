@@ -42,28 +42,37 @@ impl Reload {
 
 /// What cold caches cost a program where others touched so much, and it then runs for so many instructions.
 pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64) -> Reload {
-    // What is not distinguishable from 0 is 0; of arrays that drive themselves out there is no more to see.
-    let tables = [
-        Table::of(prices, |price| price.low_ns.max(0.0)),
-        Table::of(prices, |price| if price.low_ns > 0.0 { price.ns } else { 0.0 }),
-        Table::of(prices, |price| price.high_ns.max(0.0)),
-    ];
-    let sum = |table: &Table, paid: &dyn Fn(Kind) -> Vec<Kind>| -> f64 {
-        let row = |row: &switchcost_profile::Reused| {
-            let lines = lines::within(&profile.times_instructions, &row.lines, instructions);
-            let paid = paid(row.kind);
-            let ns = paid.iter().map(|kind| table.ns(*kind, typical(row.age_bytes), away)).sum::<f64>();
-            lines * ns / paid.len() as f64
-        };
-        profile.reused.iter().map(row).sum()
-    };
-    let lines = profile.reused.iter().map(|row| lines::within(&profile.times_instructions, &row.lines, instructions));
-    Reload {
-        lines: lines.sum(),
-        low_ns: sum(&tables[0], &|kind| vec![overlapping(kind)]),
-        likely_ns: sum(&tables[1], &likely),
-        high_ns: sum(&tables[2], &|kind| vec![one_by_one(kind)]),
-        switch_path_ns: table::switch_path(prices, away),
+    let of_a_line = LinePrices::of(prices);
+    let (mut all, mut sums) = (0.0, [0.0; 3]);
+    for row in &profile.reused {
+        let lines = lines::within(&profile.times_instructions, &row.lines, instructions);
+        let ns = of_a_line.ns(row.kind, typical(row.age_bytes), away);
+        all += lines;
+        sums.iter_mut().zip(ns).for_each(|(sum, ns)| *sum += lines * ns);
+    }
+    let [low_ns, likely_ns, high_ns] = sums;
+    Reload { lines: all, low_ns, likely_ns, high_ns, switch_path_ns: table::switch_path(prices, away) }
+}
+
+/// What a line costs, also between the sizes that were measured.
+pub(crate) struct LinePrices([Table; 3]);
+
+impl LinePrices {
+    pub(crate) fn of(prices: &Prices) -> LinePrices {
+        // What is not distinguishable from 0 is 0; of arrays that drive themselves out there is no more to see.
+        LinePrices([
+            Table::of(prices, |price| price.low_ns.max(0.0)),
+            Table::of(prices, |price| if price.low_ns > 0.0 { price.ns } else { 0.0 }),
+            Table::of(prices, |price| price.high_ns.max(0.0)),
+        ])
+    }
+
+    /// In nanoseconds, behind such a footprint, a line of an array of that size: as in [`Reload`] low, likely and high.
+    pub(crate) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> [f64; 3] {
+        let LinePrices([low, middle, high]) = self;
+        let paid = likely(kind);
+        let likely = paid.iter().map(|kind| middle.ns(*kind, own, away)).sum::<f64>() / paid.len() as f64;
+        [low.ns(overlapping(kind), own, away), likely, high.ns(one_by_one(kind), own, away)]
     }
 }
 

@@ -35,6 +35,7 @@ mod tables;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod time_lost;
 mod traffic;
 mod trials;
 
@@ -51,4 +52,5 @@ pub use orders::{OrderFinding, are_orders, over_orders};
 pub use places::{EvictorFinding, PlaceFinding};
 pub use sample::{Choice, SampleFinding, SampleQuantity, TooShort, choose_parts, over_parts};
 pub use sweep::{Axis, Sweep, sweeps};
+pub use time_lost::{PricedLines, TimeLost};
 pub use trials::{TrialFinding, over_trials};

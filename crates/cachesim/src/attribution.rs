@@ -10,6 +10,7 @@ mod evictions;
 mod kernel_batches;
 mod kernel_code;
 mod kernel_use;
+mod lost_lines;
 mod miss_differences;
 mod origins;
 mod places;
@@ -19,13 +20,15 @@ pub(crate) use by_place::{ByPlace, Context};
 use evictions::Evictions;
 pub(crate) use kernel_code::KernelBlocks;
 use kernel_use::KernelUse;
+use lost_lines::LostLines;
 use miss_differences::MissDifferences;
 use origins::Origins;
 pub use places::{Names, Object};
 use working_sets::WorkingSets;
 
 /// Everything that is asked of a design that is simulated in full.
-pub(crate) type Attribution = (((Origins, MissDifferences), (WorkingSets, Evictions)), (KernelUse, ByPlace));
+pub(crate) type Attribution =
+    ((((Origins, MissDifferences), LostLines), (WorkingSets, Evictions)), (KernelUse, ByPlace));
 
 /// Of an owner in a list: the kernel, then the processes.
 #[inline]

@@ -267,7 +267,15 @@ impl<L: Listener> State<L> {
             history: &mut self.history,
             frames: self.frames.as_mut(),
             listener: &mut self.listener,
-            lookup: Lookup { requester: self.requester, address: 0, is_code: false, context },
+            lookup: Lookup {
+                requester: self.requester,
+                address: 0,
+                is_code: false,
+                is_store: false,
+                through: 0,
+                level: 0,
+                context,
+            },
             comparison: Comparison::default(),
         }
     }

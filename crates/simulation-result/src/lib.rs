@@ -14,12 +14,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 use switchcost_design::Design;
+use switchcost_profile::{Kind, Prices};
 use switchcost_record::HostManifest;
 
 pub use attribution::{
     CallCost, Eviction, EvictorPlace, GainedCycles, KernelBatch, LostCycles, LostTo, PlaceCost, WorkingSetLoss,
 };
 pub use by_process::ProcessMisses;
+
+// Whose types this crate takes and gives.
+pub use switchcost_profile as profile;
 
 /// Three hierarchies of one design that see the same references.
 #[derive(
@@ -239,6 +243,19 @@ pub struct MissDifference {
     pub first_touches: u64,
 }
 
+/// Lines that lookups of the program found farther away in the shared hierarchy than in the private one, for what others did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostLines {
+    /// The level that the private hierarchy found them in.
+    pub found_alone: String,
+    /// The farthest level that the shared one missed them in.
+    pub missed: String,
+    /// How they were asked for.
+    pub kind: Kind,
+    /// How many they were.
+    pub lines: u64,
+}
+
 /// How much a result says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -280,6 +297,10 @@ pub struct Detail {
     pub origins: Vec<MissOrigins>,
     /// Lost to others and gained from them, by level, then by TLB.
     pub miss_differences: Vec<MissDifference>,
+    /// Lines lost to others, by where they were found and how they were asked for; those of which there are none are left out. Empty in
+    /// records from before they were counted.
+    #[serde(default)]
+    pub lost_lines: Vec<LostLines>,
     /// Cycles lost, by what evicted them.
     pub lost_cycles: LostCycles,
     /// Cycles gained, by what brought the lines in.
@@ -464,6 +485,18 @@ pub struct Simulation {
     pub causes: Vec<SwitchCause>,
     /// The designs.
     pub designs: Vec<DesignResult>,
+    /// What the lines lost on them cost in time, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<DesignPrices>,
+}
+
+/// Prices of a machine, for the designs that they are good for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DesignPrices {
+    /// The prices.
+    pub prices: Prices,
+    /// By design.
+    pub are_of: Vec<bool>,
 }
 
 /// One tuple: a process, some instructions after it was switched to, and the cycles they took in each hierarchy.

@@ -1,7 +1,7 @@
 //! What a part of a trace came to: what was counted in the end, less what had been counted before it.
 
 use crate::{
-    ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles, LostTo,
+    ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles, LostLines, LostTo,
     MissDifference, MissOrigins, PhysicalPages, ProcessMisses, WorkingSetLoss,
 };
 
@@ -25,6 +25,7 @@ impl Detail {
         Detail {
             origins: each(self.origins, &before.origins, MissOrigins::since),
             miss_differences: each(self.miss_differences, &before.miss_differences, MissDifference::since),
+            lost_lines: lost_lines(self.lost_lines, &before.lost_lines),
             lost_cycles: self.lost_cycles.since(before.lost_cycles),
             gained_cycles: self.gained_cycles.since(before.gained_cycles),
             losses: each(self.losses, &before.losses, WorkingSetLoss::since),
@@ -48,6 +49,19 @@ fn by_process(now: Vec<ProcessMisses>, before: &[ProcessMisses]) -> Vec<ProcessM
         now.since(then)
     };
     now.into_iter().map(since).filter(ProcessMisses::is_any).collect()
+}
+
+/// Both are in the same order, and none goes away.
+fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
+    let mut before = before.iter().peekable();
+    let since = |now: LostLines| {
+        let is_same = |then: &&LostLines| {
+            (&then.found_alone, &then.missed, then.kind) == (&now.found_alone, &now.missed, now.kind)
+        };
+        let then = before.next_if(is_same).map_or(0, |then| then.lines);
+        LostLines { lines: now.lines - then, ..now }
+    };
+    now.into_iter().map(since).filter(|lost| lost.lines > 0).collect()
 }
 
 /// Both are in the same order, and no pair goes away.

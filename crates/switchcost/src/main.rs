@@ -9,6 +9,7 @@ mod exit;
 mod home;
 mod messages;
 mod output;
+mod prices;
 mod progress;
 mod records;
 mod redact;

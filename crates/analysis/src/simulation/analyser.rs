@@ -74,7 +74,7 @@ impl<'a> Analyser<'a> {
     pub fn finish(mut self) -> Findings {
         (0..self.designs.len()).for_each(|index| self.close(index));
         let segments = Lengths::of(self.lengths, self.head);
-        let results = self.head.designs.iter().zip(&self.designs);
+        let sums = self.designs.iter().enumerate();
         let context = Context {
             head: self.head,
             options: self.options,
@@ -88,7 +88,7 @@ impl<'a> Analyser<'a> {
             cut_share: self.options.cut_share,
             lengths: segments.distributions(self.head),
             threads: threads(&self.tasks),
-            designs: results.map(|(result, sums)| design::finding(&context, result, sums)).collect(),
+            designs: sums.map(|(number, sums)| design::finding(&context, number, sums)).collect(),
             flags: flags(self.head),
         }
     }

@@ -18,11 +18,13 @@ use super::programs::processes;
 use super::shares::parts;
 use super::sums::difference;
 use super::tables::{calls, costliest_level, evictions, losses, origins};
+use super::time_lost::time_lost;
 use super::traffic::traffic;
 use crate::Flag;
 
-pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> DesignFinding {
+pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -> DesignFinding {
     let head = context.head;
+    let result = &head.designs[number];
     let counters_only = Detail::default();
     let detail = result.detail.as_ref().unwrap_or(&counters_only);
     let mut groups = groups(context, result.depth(), sums);
@@ -74,6 +76,7 @@ pub(crate) fn finding(context: &Context<'_>, result: &DesignResult, sums: &Desig
         parts: parts(result, detail),
         origins: origins(detail),
         levels: levels(result, detail, &head.trace, switches),
+        time_lost: time_lost(head.prices.as_ref(), number, result, switches),
         traffic: traffic(result, head.trace.instructions),
         losses: losses(detail),
         evictions: evictions(detail, context.names),

@@ -4,6 +4,7 @@ use switchcost_simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, P
 
 use super::places::{EvictorFinding, PlaceFinding};
 use super::rows::{self, KindAndName, group};
+use super::time_lost::TimeLost;
 use crate::Flag;
 
 /// Everything found in the record of a simulation.
@@ -650,6 +651,8 @@ pub struct DesignFinding {
     pub traffic: Vec<TrafficFinding>,
     /// Where misses come from, by level.
     pub origins: Vec<OriginFinding>,
+    /// [What the lost lines cost in time](../method/simulated-cost.md#time), where prices of the design are known.
+    pub time_lost: Option<TimeLost>,
     /// Lines lost and restored, by level.
     pub losses: Vec<LossFinding>,
     /// Evictions by process, by level.

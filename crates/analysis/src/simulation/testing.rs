@@ -95,6 +95,7 @@ pub(crate) fn head(depth: Depth) -> Simulation {
             cause(false, "page-fault", None),
         ],
         designs: vec![result("mogul-1a", depth)],
+        prices: None,
     }
 }
 

@@ -15,9 +15,11 @@ const WALKS: [(Kind, &[&str]); 3] = [
     (Kind::Dependent, &["--stride", "64B", "--pattern", "chase"]),
 ];
 
-/// A reload of one array, in nanoseconds: simulated, by the model from the walk's own trace, and as the array finds it.
+/// A reload of one array, in nanoseconds: simulated, as cycles and at prices, by the model from the walk's own trace, and as the array finds it.
 struct Reloaded {
     simulated: f64,
+    /// Its lost lines, at prices: low, likely and high.
+    priced: [f64; 3],
     model: [f64; 3],
     found: f64,
 }
@@ -46,7 +48,7 @@ pub(super) fn rows(program: &Program, prices: &Prices) -> Vec<Row> {
     }
 }
 
-fn told(kind: Kind, all: &[(Kind, Reloaded)], command: &str) -> [Row; 2] {
+fn told(kind: Kind, all: &[(Kind, Reloaded)], command: &str) -> [Row; 3] {
     let of = || all.iter().filter(|(own, _)| *own == kind).map(|(_, reloaded)| reloaded);
     let row = |what: String, measured: String, is_met| Row {
         what,
@@ -57,6 +59,7 @@ fn told(kind: Kind, all: &[(Kind, Reloaded)], command: &str) -> [Row; 2] {
     };
     let list = |ratio: &dyn Fn(&Reloaded) -> String| of().map(ratio).collect::<Vec<_>>().join(", ");
     let sizes = SIZES.map(|size| size.to_string()).join(", ");
+    let three = |[low, likely, high]: [f64; 3]| format!("{likely:.2} [{low:.2} {high:.2}]");
     [
         row(
             format!("reload by the simulator over found, {kind}, {sizes}"),
@@ -65,12 +68,12 @@ fn told(kind: Kind, all: &[(Kind, Reloaded)], command: &str) -> [Row; 2] {
         ),
         row(
             format!("the same by the model, from the walk's trace and prices, {kind}"),
-            list(&|one| {
-                one.over_found(|found| {
-                    let [low, likely, high] = one.model.map(|ns| ns / found);
-                    format!("{likely:.2} [{low:.2} {high:.2}]")
-                })
-            }),
+            list(&|one| one.over_found(|found| three(one.model.map(|ns| ns / found)))),
+            None,
+        ),
+        row(
+            format!("the same of the lines lost in the simulator, at prices, {kind}"),
+            list(&|one| one.over_found(|found| three(one.priced.map(|ns| ns / found)))),
             None,
         ),
     ]
@@ -92,7 +95,10 @@ fn reloaded(
         Ok(path)
     };
     let two = walks("2")?;
-    let simulated = program.run(&["simulate", &two, "--design", "host"])?.json;
+    let at = text(&program.path("prices.json"));
+    let simulated = program.run(&["simulate", &two, "--design", "host", "--prices", &at])?.json;
+    let priced = ["low_ns", "likely_ns", "high_ns"]
+        .map(|field| number(&simulated, &format!("designs.0.time_lost.{field}")).unwrap_or(f64::NAN));
     let cycles = number(&simulated, "designs.0.excess_cycles_per_switch").ok_or("simulate tells no excess")?;
     let (one, profile) = (walks("1")?, text(&program.path(&format!("{name}.json"))));
     ran(program.command(&["trace", "profile", &one, "-o", &profile]))?;
@@ -100,7 +106,7 @@ fn reloaded(
     let model = switchcost_analysis::model::reload(&profile, prices, size, f64::MAX);
     let found = switchcost_analysis::model::reload(&array(kind, size), prices, size, f64::MAX);
     let model = [model.low_ns, model.likely_ns, model.high_ns];
-    Ok(Reloaded { simulated: cycles / hertz * 1e9, model, found: found.likely_ns })
+    Ok(Reloaded { simulated: cycles / hertz * 1e9, priced, model, found: found.likely_ns })
 }
 
 /// An array as its prices are of: all of its lines, of one kind and age.

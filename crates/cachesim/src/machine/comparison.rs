@@ -2,6 +2,7 @@
 
 use super::hierarchies::Hierarchies;
 use super::listener::{Gain, Listener, Origin, Requester, Took};
+use super::plan::Kind;
 use super::view_set::ViewSet;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
@@ -24,34 +25,39 @@ pub(super) struct Comparison {
     is_asked_first: bool,
     /// Levels that it missed in, a bit each: in the shared and the private view. A design has up to 64 caches and as many TLBs.
     missed: [u128; 2],
+    missed_first: ViewSet,
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
     #[inline]
-    pub(super) fn begin_lookup(&mut self, address: u64, is_code: bool) {
+    pub(super) fn begin_lookup(&mut self, at: usize, kind: Kind, address: u64) {
         self.lookup.address = address;
-        self.lookup.is_code = is_code;
+        self.lookup.level = at;
+        self.lookup.is_code = kind == Kind::Fetch;
+        self.lookup.is_store = kind == Kind::Store;
         self.lookup.requester = self.lookup.requester.asking_for(address);
         if L::COMPARES {
-            let Comparison { lost_to, found, is_asked_first, missed } = &mut self.comparison;
+            let Comparison { lost_to, found, is_asked_first, missed, missed_first: _ } = &mut self.comparison;
             (*lost_to, *found, *is_asked_first, *missed) = (Origin::Intrinsic, None, false, [0; 2]);
         }
     }
 
-    /// A lookup is over, before which the views differed by so much.
+    /// A lookup is over, before which the views differed by so much; these missed it in the first level.
     #[inline]
-    pub(super) fn end_lookup(&mut self, before: u64) {
+    pub(super) fn end_lookup(&mut self, before: u64, missed_first: ViewSet) {
         let longer = self.clocks.difference().wrapping_sub(before) as i64;
         let [shared, private] = self.comparison.missed;
         if L::COMPARES && (longer != 0 || shared != private) {
+            self.comparison.missed_first = missed_first;
             self.took(longer);
         }
     }
 
     #[inline(never)]
     fn took(&mut self, longer: i64) {
-        let Comparison { lost_to, missed, .. } = self.comparison;
-        let took = Took { longer, lost_to, gain: if longer < 0 { self.gain() } else { Gain::State }, missed };
+        let Comparison { lost_to, missed, missed_first, .. } = self.comparison;
+        let gain = if longer < 0 { self.gain() } else { Gain::State };
+        let took = Took { longer, lost_to, gain, missed, missed_first };
         if longer != 0 {
             self.clocks.count(&took);
         }

@@ -77,7 +77,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             return ViewSet::NONE;
         }
         let target = self.translated(line_start, is_store, at);
-        self.begin_lookup(address, kind == Kind::Fetch);
+        self.begin_lookup(at, kind, address);
         self.look_up_translated(RequestOfAll { at, kind, address: &target, is_demand: true })
     }
 
@@ -97,10 +97,10 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
         let address = Address { process: self.lookup.context.process, virtual_address: first, physical: 0 };
         let before = self.clocks.difference();
-        self.begin_lookup(first, false);
+        self.begin_lookup(at, Kind::Store, first);
         self.spend_all(at, level.hit_cycles, true);
         self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
-        self.end_lookup(before);
+        self.end_lookup(before, ViewSet::NONE);
         true
     }
 
@@ -110,7 +110,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         let before = self.clocks.difference();
         let outcome = self.look_up_in_all(request);
         self.hint(at, is_store, address, outcome);
-        self.end_lookup(before);
+        self.end_lookup(before, outcome.missed);
         outcome.missed
     }
 

@@ -73,6 +73,11 @@ pub(crate) struct Lookup<'a> {
     /// The first byte in the line or page.
     pub(crate) address: u64,
     pub(crate) is_code: bool,
+    pub(crate) is_store: bool,
+    /// Of loads and stores: the byte of their block that their instruction ends with.
+    pub(crate) through: u16,
+    /// The first level.
+    pub(crate) level: usize,
     pub(crate) context: &'a RunContext<'a>,
 }
 
@@ -160,6 +165,8 @@ pub(crate) struct Took {
     pub(crate) gain: Gain,
     /// Later levels that it missed in, a bit each, in the shared and the private hierarchy.
     pub(super) missed: [u128; 2],
+    /// The hierarchies that missed it in the first level.
+    pub(super) missed_first: ViewSet,
 }
 
 impl Took {
@@ -178,6 +185,16 @@ impl Took {
             differing &= differing - 1;
             Some((level as usize, shared >> level & 1 != 0))
         })
+    }
+
+    /// Where a line was lost that was looked up first in this level: the nearest level that missed it in the shared hierarchy alone, and
+    /// the farthest.
+    pub(crate) fn lost_in(&self, first: usize) -> Option<(usize, usize)> {
+        let first_missed = |view| u128::from(self.missed_first.has(view)) << first;
+        let [shared, private] = [SHARED, PRIVATE].map(|view| self.missed[view] | first_missed(view));
+        let alone = shared & !private;
+        (self.longer > 0 && self.lost_to.is_others() && alone != 0)
+            .then(|| (alone.trailing_zeros() as usize, alone.ilog2() as usize))
     }
 }
 
@@ -250,6 +267,8 @@ listener! {
     fn reference_missed(level: usize, missed: ViewSet);
     /// A block of code took so many cycles longer (or less) in the shared hierarchy, but for first touches.
     fn ran(address: u64, longer: i64, context: &RunContext<'_>);
+    /// Instructions were executed.
+    fn executed(instructions: u64);
     /// All of a block of code was looked up.
     fn block_ended(address: u64);
     /// A level that answers later was asked by this view.

@@ -64,6 +64,7 @@ impl<L: Listener> Lookups for Run<'_, L> {
     #[inline(always)]
     fn advance_clock(&mut self, instructions: u64) {
         self.hierarchies.clocks.common += instructions;
+        self.hierarchies.listener.executed(instructions);
     }
 
     #[inline(never)]
@@ -134,6 +135,7 @@ impl<L: Listener> Lookups for Run<'_, L> {
     fn data(&mut self, reference: Reference) {
         let is_store = reference.is_store();
         let (first, last) = bytes_of(reference);
+        self.hierarchies.lookup.through = reference.through();
         let Entry { data_tlb, data_cache, writes_through, .. } = self.entry;
         let is_written_through = is_store && writes_through && data_tlb.is_none();
         if !is_written_through || !data_cache.is_some_and(|at| self.hierarchies.writes_through(at, first, last)) {

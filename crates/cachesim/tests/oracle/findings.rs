@@ -1,10 +1,12 @@
 //! What either simulator found, in one shape, and where two such findings differ first.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
 use switchcost_simulation_result::{
-    ByView, CallCost, Eviction, EvictorPlace, FillPoint, GainedCycles, HierarchyCounts, Interval, LostCycles,
+    ByView, CallCost, Detail, Eviction, EvictorPlace, FillPoint, GainedCycles, HierarchyCounts, Interval, LostCycles,
     MissDifference, MissOrigins, PlaceCost, ProcessFacts, ProcessMisses, SwitchCause, WorkingSetLoss,
 };
 use switchcost_trace::Chunk;
@@ -37,6 +39,8 @@ pub(crate) struct FullFindings {
     pub(crate) differences: Vec<MissDifference>,
     pub(crate) lost_to: LostCycles,
     pub(crate) gained: GainedCycles,
+    /// By the level that the private view finds them in, and the farthest that the shared one misses.
+    pub(crate) lost_lines: BTreeMap<String, u64>,
     pub(crate) most_held: Vec<u64>,
     pub(crate) fill_curve: Vec<FillPoint>,
     pub(crate) losses: Vec<WorkingSetLoss>,
@@ -46,6 +50,19 @@ pub(crate) struct FullFindings {
     pub(crate) data: Vec<(PlaceCost, SwitchCause)>,
     pub(crate) evictors: Vec<EvictorPlace>,
     pub(crate) calls: Vec<CallCost>,
+}
+
+/// How they are asked for is no matter of caches.
+fn lost_lines(detail: &Detail) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for lost in &detail.lost_lines {
+        *all.entry(levels(&lost.found_alone, &lost.missed)).or_default() += lost.lines;
+    }
+    all
+}
+
+fn levels(found_alone: &str, missed: &str) -> String {
+    format!("{found_alone} to {missed}")
 }
 
 pub(crate) fn settings(options: &Options, fault: Option<Fault>) -> Settings {
@@ -117,6 +134,7 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             differences: detail.miss_differences.clone(),
             lost_to: detail.lost_cycles,
             gained: detail.gained_cycles,
+            lost_lines: lost_lines(detail),
             most_held: detail.most_held.clone(),
             fill_curve: detail.fill_curve.clone(),
             losses: detail.losses.clone(),
@@ -187,11 +205,14 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
         cost.driven_out.resize(sums[1], 0);
         cost
     });
+    let lost_lines =
+        one.machine.lost_lines.iter().map(|((near, far), lines)| (levels(&name(*near), &name(*far)), *lines));
     FullFindings {
         origins: one.machine.origins.clone(),
         differences: one.machine.differences.clone(),
         lost_to: one.machine.lost_to,
         gained: one.machine.gained,
+        lost_lines: lost_lines.collect(),
         most_held: one.machine.most_held.clone(),
         fill_curve: one.machine.fill_curve.clone(),
         losses: one.machine.losses.clone(),
@@ -284,6 +305,7 @@ fn as_json(findings: &Findings) -> Value {
                 "origins": full.origins, "losses": full.losses, "evictions": full.evictions, "code": full.code,
                 "data": full.data, "evictors": full.evictors,
                 "differences": full.differences, "calls": full.calls, "lost_to": full.lost_to, "gained": full.gained,
+                "lost_lines": full.lost_lines,
                 "most_held": full.most_held, "fill_curve": full.fill_curve,
             })
         });

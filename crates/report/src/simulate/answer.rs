@@ -2,6 +2,7 @@ use switchcost_analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
 use switchcost_simulation_result::{LostCycles, Simulation, TraceFacts};
 
 use super::amount::{as_time, count, cycles, filled, rounded, share};
+use super::time_lost;
 use crate::page::Page;
 use crate::plain::plain;
 
@@ -25,7 +26,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         page.paragraph(&text);
     }
     // What others gain is in the table.
-    let mut text = sentence(first) + &parties(first) + &lost_to(first);
+    let mut text = sentence(first) + &parties(first) + &time_lost::sentence(first) + &lost_to(first);
     // A kernel takes the room of one.
     let reported = others.len().min(if lost_to(first).is_empty() { 2 } else { 1 });
     others[..reported].iter().for_each(|design| text += &format!(" {}", sentence(design)));

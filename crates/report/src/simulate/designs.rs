@@ -46,7 +46,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
          process first asks for what others have loaded, in no other number; overhead: net x switches over all cycles; all excess: \
          shared less private over all cycles, no cut-off; flushed: each switch empties everything; reload bound: every line once",
     );
-    if let Some(words) = beside_time(findings.designs.iter().map(|design| design.cycle_ns)) {
+    if let Some(words) = beside_time(findings.designs.iter().map(as_if_in_order)) {
         page.prose(words);
     }
 }
@@ -75,6 +75,11 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
         rounded(design.reload_bound_cycles as f64).into(),
         agarwal(design).into(),
     ]
+}
+
+/// The time of a cycle, where nothing else says what reloads take in time.
+pub(super) fn as_if_in_order(design: &DesignFinding) -> Option<[f64; 2]> {
+    design.cycle_ns.filter(|_| design.time_lost.is_none())
 }
 
 /// Cycles an instruction, all processes on one hierarchy.

@@ -20,6 +20,7 @@ mod programs;
 pub(crate) mod sample;
 mod screen;
 mod sweep;
+mod time_lost;
 mod trace;
 mod traffic;
 pub(crate) mod trials;
@@ -95,6 +96,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     designs::add(page, findings);
     sweep::add(page, findings, None);
     designs::add_levels(page, findings);
+    time_lost::add(page, findings);
     traffic::add(page, findings);
     figures::add(page, head, findings);
     causes::add(page, findings);

@@ -5,7 +5,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFindi
 use switchcost_simulation_result::Simulation;
 
 use super::amount::{as_time, beside_time, count, ends, known, perhaps, rounded, share, with_bound};
-use super::designs::cpi;
+use super::designs::{as_if_in_order, cpi};
 use super::{answer, levels, notes, origins, sweep, trace};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
@@ -100,7 +100,7 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
-    if let Some(words) = beside_time(findings.designs.iter().take(DESIGNS).map(|design| design.cycle_ns)) {
+    if let Some(words) = beside_time(findings.designs.iter().take(DESIGNS).map(as_if_in_order)) {
         page.prose(words);
     }
 }

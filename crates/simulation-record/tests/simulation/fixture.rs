@@ -4,8 +4,8 @@ use switchcost_design::Design;
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 use switchcost_simulation_result::{
     ByView, CallCost, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
-    LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
-    ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    LevelCounts, LostCycles, LostLines, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost,
+    ProcessFacts, ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
@@ -37,6 +37,12 @@ fn detail() -> Detail {
     Detail {
         origins: vec![MissOrigins { level: "L1".into(), intrinsic: 1, ..MissOrigins::default() }],
         miss_differences: vec![MissDifference { level: "L1".into(), lost: 5, gained: u64::MAX, first_touches: 3 }],
+        lost_lines: vec![LostLines {
+            found_alone: "L1".into(),
+            missed: "L2".into(),
+            kind: switchcost_simulation_result::profile::Kind::CodeAlone,
+            lines: u64::MAX,
+        }],
         lost_cycles: LostCycles { kernel: LostTo { aged: u64::MAX, ..LostTo::default() }, ..LostCycles::default() },
         gained_cycles: GainedCycles { others: 7, first_touches_of_data: u64::MAX, ..GainedCycles::default() },
         most_held: vec![9],
@@ -119,6 +125,7 @@ pub(crate) fn head() -> Simulation {
             cause(true, "syscall", Some(HOSTILE)),
         ],
         designs: vec![result("mogul-1a"), result(HOSTILE_DESIGN)],
+        prices: None,
     }
 }
 

@@ -31,6 +31,11 @@ pub(crate) struct DesignArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 16, help_heading = "What to simulate")]
     pub(crate) in_full: usize,
 
+    /// Report what lost lines cost in time, too, at the prices in this file of switchcost measure --prices [default, for the design host:
+    /// those of this machine, if they were measured]
+    #[arg(long, value_name = "FILE", help_heading = "What to simulate")]
+    pub(crate) prices: Option<PathBuf>,
+
     /// Instructions in an interval after a switch [default: 10000; 1000 for client-server]
     #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to simulate")]
     pub(crate) interval: Option<u64>,

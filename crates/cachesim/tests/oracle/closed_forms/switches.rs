@@ -1,12 +1,17 @@
 //! Two processes in turn.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
-use switchcost_design::{AddressKind, Design, PageAllocation, PageOrder, Replacement, Ways};
+use switchcost_cachesim::Options;
+use switchcost_design::{AddressKind, Design, Level, PageAllocation, PageOrder, Replacement, Ways};
+use switchcost_simulation_result::profile::Kind;
 use switchcost_simulation_result::{GainedCycles, LostTo};
 use switchcost_trace::{Mapping, Mark};
 use switchcost_units::Bytes;
 
 use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated};
+use crate::findings::feed;
 use crate::support::address;
 
 const LINES: u64 = 24;
@@ -228,4 +233,42 @@ proptest! {
             prop_assert_eq!(lost.all() as i64 - all as i64, excess, "{:?}", policy);
         }
     }
+}
+
+/// Lines of 64 bytes, lost to another process, by how they are asked for.
+fn lost(program: &Program) -> Vec<(Kind, u64)> {
+    let cache = Level { size: Bytes(512 * 64), line: Bytes(64), ..data_cache(0, Ways::Count(1)) };
+    let designs = [behind_free_fetches(vec![cache])];
+    let (outcome, _) = feed(&designs, &Options::default(), std::slice::from_ref(&program.chunk));
+    let detail = outcome.designs[0].detail.as_ref().expect("in full");
+    let mut all = BTreeMap::new();
+    detail.lost_lines.iter().for_each(|lost| *all.entry(lost.kind).or_default() += lost.lines);
+    all.into_iter().collect()
+}
+
+/// A process walks 512 lines in an order, the other takes them all, and the first walks them again, once.
+fn walked_again(order: impl Fn(u64) -> u64) -> Program {
+    let mut program = Program::new(2);
+    let walk = |program: &mut Program| (0..512).for_each(|i| program.load(0x10_0000 + order(i) * 64));
+    walk(&mut program);
+    program.switch_to(2);
+    (0..512).for_each(|i| program.load(0x20_0000 + i * 64));
+    program.switch_to(1);
+    walk(&mut program);
+    program
+}
+
+#[test]
+fn lost_lines_are_told_apart_by_how_they_are_asked_for() {
+    // Two lines train, of which one is under way when the other is asked for.
+    let in_order = [(Kind::Sequential, 510), (Kind::Gathered, 1), (Kind::Dependent, 1)];
+    assert_eq!(lost(&walked_again(|i| i)), in_order);
+    // Every fifth line, five times: 512 is no multiple of 5.
+    let strided = lost(&walked_again(|i| i * 5 % 512));
+    assert!(strided.iter().any(|(kind, lines)| *kind == Kind::Strided && *lines > 480), "{strided:?}");
+    // From anywhere, one load an instruction: but for the first of each 64, others are under way.
+    // A linear congruential generator of full period: each line once, without a pattern (Knuth).
+    let jumps: Vec<u64> = std::iter::successors(Some(7), |line| Some((line * 269 + 83) % 512)).take(512).collect();
+    let anywhere = lost(&walked_again(|i| jumps[i as usize]));
+    assert!(anywhere.iter().any(|(kind, lines)| *kind == Kind::Gathered && *lines > 400), "{anywhere:?}");
 }

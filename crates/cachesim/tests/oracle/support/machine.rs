@@ -81,6 +81,8 @@ pub(crate) struct Machine {
     pub(crate) of_others: OfOthers,
     pub(crate) lost_to: LostCycles,
     pub(crate) gained: GainedCycles,
+    /// By the level that the private view finds them in, and the farthest that the shared one misses.
+    pub(crate) lost_lines: BTreeMap<(usize, usize), u64>,
     /// By level, then by TLB: lines held, and the most at any time.
     held: Vec<u64>,
     pub(crate) most_held: Vec<u64>,
@@ -125,6 +127,7 @@ impl Machine {
             of_others: OfOthers::default(),
             lost_to: LostCycles::default(),
             gained: GainedCycles::default(),
+            lost_lines: BTreeMap::new(),
             held: vec![0; all.clone().count()],
             most_held: vec![0; all.clone().count()],
             fill_curve: Vec::new(),
@@ -221,9 +224,14 @@ impl Machine {
         let longer = (clocks[0] - clocks_before[0]) - (clocks[1] - clocks_before[1]);
         let gain = self.gain();
         let is_first_touch = longer < 0 && gain == Gain::FirstTouch;
+        let mut missed_alone = Vec::from_iter((missed == [true, false]).then_some(first));
         for level in (0..misses[0].len()).filter(|&level| level != first) {
             let missed = [0, 1].map(|view| misses[view][level] > misses_before[view][level]);
+            missed_alone.extend((missed == [true, false]).then_some(level));
             self.count_difference(step.is_tlb, level, missed, is_first_touch);
+        }
+        if longer > 0 && !step.is_tlb {
+            self.count_lost_line(&missed_alone);
         }
         self.compared_cycles += longer;
         if step.kind != Kind::Fetch && !is_first_touch {
@@ -232,6 +240,15 @@ impl Machine {
         self.count_lost(step, longer.max(0) as u64);
         self.count_gained(step, gain, (-longer).max(0) as u64);
         (missed, longer, is_first_touch)
+    }
+
+    /// One that others took, which the shared view alone misses in these levels.
+    fn count_lost_line(&mut self, missed_alone: &[usize]) {
+        let is_others = self.reasons.first().is_some_and(|reason| reason.is_others());
+        if let (true, Some(nearest), Some(farthest)) = (is_others, missed_alone.iter().min(), missed_alone.iter().max())
+        {
+            *self.lost_lines.entry((*nearest, *farthest)).or_default() += 1;
+        }
     }
 
     fn gain(&self) -> Gain {

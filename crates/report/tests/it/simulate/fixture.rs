@@ -62,6 +62,7 @@ fn detail() -> Detail {
     Detail {
         origins: vec![origin()],
         miss_differences: differences(),
+        lost_lines: Vec::new(),
         lost_cycles: lost_to(),
         gained_cycles: gained(),
         most_held: vec![4_096, 4_096],
@@ -192,6 +193,7 @@ fn empty_head() -> Simulation {
         processes: vec![process(1, "magic"), process(2, HOSTILE)],
         causes: vec![cause(true, "birth", None), cause(true, "syscall", Some("read")), cause(false, "quantum", None)],
         designs: vec![result("mogul-1a", Depth::Full), result("mogul-2a", Depth::Counters)],
+        prices: None,
     }
 }
 

@@ -21,6 +21,7 @@ use crate::exit::{Exit, Failure};
 use crate::home;
 use crate::messages::say;
 use crate::output::Output;
+use crate::prices;
 use crate::runs;
 use crate::signals::Interrupt;
 
@@ -123,6 +124,6 @@ fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
 fn keep(text: &str) {
     let Ok(state) = home::state() else { return };
     if home::make_writable(&state).is_ok() {
-        let _ = Output::claim(Some(&state.join("prices.json"))).and_then(|output| output.write(text));
+        let _ = Output::claim(Some(&state.join(prices::FILE))).and_then(|output| output.write(text));
     }
 }

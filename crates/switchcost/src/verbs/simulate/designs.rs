@@ -17,7 +17,7 @@ use crate::exit::Failure;
 
 /// Without caches there are TLBs only, and pages are longer.
 const LONGEST_LINE: u64 = 64;
-const HOST: &str = "host";
+pub(super) const HOST: &str = "host";
 /// Those of Mogul and Borg 1990.
 const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
 /// No design is that long; the reader names its own, smaller bound.

@@ -5,19 +5,24 @@ use std::path::{Path, PathBuf};
 use switchcost_cachesim::{Options, Simulator};
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
-use switchcost_record::LEFT_OUT;
+use switchcost_profile::{Prices, read_prices};
+use switchcost_record::{HostManifest, LEFT_OUT};
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
-use switchcost_simulation_result::{GuestFacts, Interval, PartResult, Simulation, TraceFacts, TracePart};
+use switchcost_simulation_result::{
+    DesignPrices, DesignResult, GuestFacts, Interval, PartResult, Simulation, TraceFacts, TracePart,
+};
 use switchcost_trace::{Chunk, Guest, KernelSymbols, Purpose, TraceHeader};
 use time::OffsetDateTime;
 
 use super::LIVE;
+use super::designs::HOST;
 use super::places::Names;
 use super::user_only::without_kernel;
 use super::{designs, part, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 use crate::messages::say;
+use crate::prices;
 use crate::redact;
 use crate::runs::{self, Place};
 
@@ -37,6 +42,8 @@ pub(super) struct Run {
     part: Option<(TracePart, Vec<PartResult>)>,
     is_user_only: bool,
     has_blocks: bool,
+    /// Those that were named; none where the usual ones are taken.
+    prices: Option<Prices>,
     /// Of the kernel; of a trace they are read from its end.
     symbols: Option<KernelSymbols>,
 }
@@ -66,6 +73,18 @@ pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
         threads: arguments.threads.map_or_else(cpus, usize::from),
         ..Options::default()
     }
+}
+
+/// Named prices are of all designs, the usual ones of `host` and its variants.
+fn prices_of(named: Option<Prices>, host: &HostManifest, designs: &[DesignResult]) -> Option<DesignPrices> {
+    let is_named = named.is_some();
+    let is_host = |design: &DesignResult| design.design.name.split('[').next() == Some(HOST);
+    let are_of: Vec<bool> = designs.iter().map(|design| is_named || is_host(design)).collect();
+    if !are_of.contains(&true) {
+        return None;
+    }
+    let prices = named.or_else(|| prices::of_this_machine(host).ok())?;
+    Some(DesignPrices { prices, are_of })
 }
 
 impl Run {
@@ -102,6 +121,7 @@ impl Run {
             part: None,
             is_user_only: arguments.user_only,
             has_blocks: false,
+            prices: arguments.prices.as_deref().map(read_prices).transpose()?,
             symbols: None,
         })
     }
@@ -183,18 +203,21 @@ impl Run {
             guest: self.header.guest.map(facts),
             notes: self.header.notes,
         };
+        let host = manifest_at_once(&Root::system());
+        let prices = prices_of(self.prices, &host, &outcome.designs);
         let head = Simulation {
             schema: format!("{SIMULATION_SCHEMA}/{SIMULATION_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: runs::stamp(self.started),
             command: redact::own_command(self.is_redacted),
-            host: Some(redact::host(manifest_at_once(&Root::system()), self.is_redacted)),
+            host: Some(redact::host(host, self.is_redacted)),
             trace,
             interval_instructions: self.options.interval_instructions,
             intervals: self.options.intervals,
             processes: outcome.processes,
             causes: outcome.causes,
             designs: outcome.designs,
+            prices,
         };
         self.writer.finish(&head)?;
         say!("record {}", self.path.display());

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use switchcost_analysis::model::{most_lines, points};
 use switchcost_observation::{KnownBy, KnownReload, Subject};
-use switchcost_profile::{Prices, Profile, read_prices, read_profile};
+use switchcost_profile::{Prices, Profile, read_profile};
 use switchcost_record::HostManifest;
 
 use super::programs::{Program, Programs};
 use crate::build_ids;
 use crate::exit::Failure;
-use crate::home;
 use crate::messages::say;
+use crate::prices;
 use crate::verbs::trace::profile::place_of;
 
 /// A profile, and where it was found.
@@ -41,7 +41,7 @@ pub(super) fn find(
     if named.is_none() && kept.is_empty() {
         return Vec::new();
     }
-    let prices = match here(host) {
+    let prices = match prices::of_this_machine(host) {
         Ok(prices) => prices,
         Err(why) => {
             say!(
@@ -80,16 +80,6 @@ fn read_or_say(path: &Path) -> Option<Found> {
 }
 
 /// The prices of this machine, as it is now.
-fn here(host: &HostManifest) -> Result<Prices, String> {
-    let path = home::state().map_err(|why| why.to_string())?.join("prices.json");
-    let prices = read_prices(&path).map_err(|error| error.to_string())?;
-    if prices.cpu_model.as_ref() == host.cpu_model.known() && prices.caches == host.caches {
-        Ok(prices)
-    } else {
-        Err(format!("found prices of another processor in {}, need those of this one", path.display()))
-    }
-}
-
 fn profiled(found: &Found, prices: &Prices, Program { name, processes }: Program) -> KnownReload {
     KnownReload {
         by: KnownBy::Profile,

@@ -1,0 +1,212 @@
+//! What the lines that a design loses cost in time, at the prices of a machine (docs/method/simulated-cost.md).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_design::{Design, Level};
+use switchcost_profile::{Kind, Prices};
+use switchcost_record::{Cache, CacheKind};
+use switchcost_simulation_result::{DesignPrices, DesignResult, LostCycles, LostLines};
+use switchcost_units::Bytes;
+
+use crate::model::LinePrices;
+
+/// A reload of lines lost to others, in time.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct TimeLost {
+    /// The processor that the prices were measured on; hostile data.
+    pub cpu_model: Option<String>,
+    /// For a switch, if all loads from anywhere overlap with others.
+    pub low_ns: f64,
+    /// For a switch, as the lines were asked for.
+    pub likely_ns: f64,
+    /// For a switch, if each of these loads waits for the one before.
+    pub high_ns: f64,
+    /// For a switch: the cycles lost to others, taken for time.
+    pub cycles_ns: Option<f64>,
+    /// Lost lines that have no price, of which nothing is in these times.
+    #[serde(rename = "unpriced_percent", serialize_with = "super::rows::in_percent")]
+    pub unpriced_share: Option<f64>,
+    /// The lines, by where they were found and how they were asked for.
+    pub lines: Vec<PricedLines>,
+}
+
+/// Lost lines of one kind.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct PricedLines {
+    /// The level that the process would have found them in alone.
+    pub found_alone: String,
+    /// The farthest level that missed them.
+    pub missed: String,
+    /// How they were asked for.
+    pub kind: Kind,
+    /// How many, for a switch.
+    pub lines: f64,
+    /// Low, likely and high price of one; none where none was measured.
+    pub line_ns: Option<[f64; 3]>,
+}
+
+/// None where the prices are not of this design, or lines were not counted.
+pub(super) fn time_lost(
+    prices: Option<&DesignPrices>,
+    number: usize,
+    result: &DesignResult,
+    switches: f64,
+) -> Option<TimeLost> {
+    let prices = prices.filter(|prices| prices.are_of.get(number) == Some(&true))?;
+    let detail = result.detail.as_ref()?;
+    if switches == 0.0 || detail.lost_lines.is_empty() {
+        return None;
+    }
+    let of_lines = LinePrices::of(&prices.prices);
+    let priced = |lost: &LostLines| PricedLines {
+        found_alone: lost.found_alone.clone(),
+        missed: lost.missed.clone(),
+        kind: lost.kind,
+        lines: lost.lines as f64 / switches,
+        line_ns: distances(&result.design, &prices.prices, lost).map(|(own, away)| of_lines.ns(lost.kind, own, away)),
+    };
+    let lines: Vec<PricedLines> = detail.lost_lines.iter().map(priced).collect();
+    let sum = |which: usize| lines.iter().filter_map(|row| Some(row.lines * row.line_ns?[which])).sum();
+    let count = |rows: &mut dyn Iterator<Item = &PricedLines>| rows.map(|row| row.lines).sum::<f64>();
+    let unpriced = count(&mut lines.iter().filter(|row| row.line_ns.is_none()));
+    Some(TimeLost {
+        cpu_model: prices.prices.cpu_model.clone(),
+        low_ns: sum(0),
+        likely_ns: sum(1),
+        high_ns: sum(2),
+        cycles_ns: result.design.cycle_ns.map(|cycle| as_time(&detail.lost_cycles, cycle) / switches),
+        unpriced_share: Some(unpriced / count(&mut lines.iter())),
+        lines,
+    })
+}
+
+fn as_time(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
+    lost.to_others() as f64 * f64::midpoint(shortest, longest)
+}
+
+/// An array of the machine's that is found and lost in the same levels: its size, and that of the footprint behind which prices hold. None
+/// where no level of the machine answers to one of these, lines are of another size, or nothing so large was touched.
+fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64, Bytes)> {
+    let is_code = matches!(lost.kind, Kind::Code | Kind::CodeAlone);
+    let place = |name: &str| {
+        let mut path = design.levels.iter().filter(|level| is_on_path(level, is_code));
+        let at = path.position(|level| level.name == name && level.line == prices.line_bytes)?;
+        u32::try_from(at + 1).ok()
+    };
+    let size = |level: u32| Some(cache(prices, level, is_code)?.size_bytes.0 as f64);
+    let (found, missed) = (place(&lost.found_alone)?, place(&lost.missed)?);
+    let own = match found {
+        1 => size(1)? / 2.0,
+        _ => (size(found - 1)? * size(found)?).sqrt(),
+    };
+    let (held, most) = (size(missed)?, prices.lines.iter().map(|price| price.away_bytes.0).max()? as f64);
+    let away = match size(missed + 1) {
+        Some(next) => (held * next).sqrt(),
+        None if most > held => most,
+        None => return None,
+    };
+    Some((own, Bytes(away as u64)))
+}
+
+fn is_on_path(level: &Level, is_code: bool) -> bool {
+    if is_code { level.holds.instructions() } else { level.holds.data() }
+}
+
+fn cache(prices: &Prices, level: u32, is_code: bool) -> Option<&Cache> {
+    let other = if is_code { CacheKind::Data } else { CacheKind::Instruction };
+    prices.caches.iter().find(|cache| cache.level == level && cache.kind != other)
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_design::Holds;
+    use switchcost_profile::Price;
+    use switchcost_record::CacheKind::{Data, Instruction, Unified};
+
+    use super::*;
+    use crate::simulation::testing::head;
+    use switchcost_simulation_result::Depth;
+
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+
+    /// 32 KiB, 1 MiB and 16 MiB; a line of 512 KiB costs 8 ns behind 4 MiB and a chase, and 0.5 ns if it is fetched ahead.
+    fn prices() -> Prices {
+        let cache = |level, kind, size| Cache {
+            level,
+            kind,
+            size_bytes: Bytes(size),
+            line_bytes: Bytes(64),
+            ways: None,
+            shared_by: Vec::new(),
+        };
+        let price = |kind, own: u64, away: u64, ns: f64| Price {
+            kind,
+            own_bytes: Bytes(own),
+            away_bytes: Bytes(away),
+            ns,
+            low_ns: ns * 0.9,
+            high_ns: ns * 1.1,
+            n: 8,
+        };
+        let lines = [(Kind::Sequential, 0.5), (Kind::Gathered, 1.0), (Kind::Dependent, 8.0)];
+        let lines = lines.map(|(kind, ns)| {
+            [
+                price(kind, 16 * KIB, 4 * MIB, ns / 2.0),
+                price(kind, 181 * KIB, 4 * MIB, ns),
+                price(kind, MIB, 4 * MIB, ns),
+            ]
+        });
+        let caches = [(1, Data, 32 * KIB), (1, Instruction, 32 * KIB), (2, Unified, MIB), (3, Unified, 16 * MIB)]
+            .map(|(l, k, s)| cache(l, k, s));
+        Prices { caches: caches.into(), ..Prices::of(lines.concat()) }
+    }
+
+    fn result(lines: Vec<LostLines>) -> DesignResult {
+        let mut result = head(Depth::Full).designs.remove(0);
+        let level = |name: &str, size: u64| switchcost_design::Level {
+            name: name.to_owned(),
+            size: Bytes(size),
+            line: Bytes(64),
+            holds: Holds::Both,
+            ..result.design.levels[0].clone()
+        };
+        result.design.levels = vec![level("L1", 32 * KIB), level("L2", MIB), level("L3", 16 * MIB)];
+        result.design.cycle_ns = Some([0.5, 0.5]);
+        let detail = result.detail.get_or_insert_default();
+        detail.lost_lines = lines;
+        detail.lost_cycles.programs.processes = 40_000;
+        result
+    }
+
+    fn lost(found_alone: &str, missed: &str, kind: Kind, lines: u64) -> LostLines {
+        LostLines { found_alone: found_alone.to_owned(), missed: missed.to_owned(), kind, lines }
+    }
+
+    #[test]
+    fn lines_cost_what_arrays_between_the_same_levels_do() {
+        let found =
+            |lines| time_lost(Some(&DesignPrices { prices: prices(), are_of: vec![true] }), 0, &result(lines), 100.0);
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.01 * wanted, "{found} for {wanted}");
+        // From the second level to the third: ten lines a switch, of which half of the loads that come alone wait.
+        let chase = found(vec![lost("L2", "L2", Kind::Dependent, 1000)]).expect("priced");
+        near(chase.low_ns, 9.0);
+        near(chase.likely_ns, 45.0);
+        near(chase.high_ns, 88.0);
+        near(chase.cycles_ns.expect("a clock"), 200.0);
+        assert_eq!(chase.unpriced_share, Some(0.0));
+        // From the first: those of 16 KiB.
+        near(found(vec![lost("L1", "L2", Kind::Sequential, 1000)]).expect("priced").likely_ns, 2.5);
+    }
+
+    #[test]
+    fn lines_from_memory_have_no_price_where_nothing_so_large_was_touched() {
+        let prices = DesignPrices { prices: prices(), are_of: vec![true] };
+        let lines = vec![lost("L2", "L3", Kind::Dependent, 300), lost("L2", "L2", Kind::Sequential, 100)];
+        let found = time_lost(Some(&prices), 0, &result(lines.clone()), 100.0).expect("some are priced");
+        assert_eq!((found.unpriced_share, found.lines[0].line_ns), (Some(0.75), None));
+        assert!((found.likely_ns - 0.5).abs() < 0.01, "{}", found.likely_ns);
+        let of_another = DesignPrices { are_of: vec![false], ..prices };
+        assert_eq!(time_lost(Some(&of_another), 0, &result(lines), 100.0), None);
+    }
+}

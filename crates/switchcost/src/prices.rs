@@ -1,0 +1,20 @@
+//! The prices of this machine, where `measure --prices` keeps a copy.
+
+use switchcost_profile::{Prices, read_prices};
+use switchcost_record::HostManifest;
+
+use crate::home;
+
+/// Its name, in the folder of the program's state.
+pub(crate) const FILE: &str = "prices.json";
+
+/// The kept ones, or why there are none of this machine.
+pub(crate) fn of_this_machine(host: &HostManifest) -> Result<Prices, String> {
+    let path = home::state().map_err(|why| why.to_string())?.join(FILE);
+    let prices = read_prices(&path).map_err(|error| error.to_string())?;
+    if prices.cpu_model.as_ref() == host.cpu_model.known() && prices.caches == host.caches {
+        Ok(prices)
+    } else {
+        Err(format!("found prices of another processor in {}, need those of this one", path.display()))
+    }
+}
