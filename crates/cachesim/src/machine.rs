@@ -17,6 +17,7 @@ mod line;
 mod lines;
 mod listener;
 mod plan;
+mod prefetchers;
 mod privates;
 mod replacement;
 mod run;
@@ -181,6 +182,13 @@ impl<L: Listener> Machine<L> {
         self.restart_running();
     }
 
+    /// What the process that runs from here on may fill.
+    pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
+        for (level, plan) in self.state.levels.iter_mut().zip(&self.plan.levels) {
+            level.open_ways = plan.open_ways(program, process);
+        }
+    }
+
     /// Nobody is left in an address space.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
@@ -268,6 +276,8 @@ impl<L: Listener> State<L> {
             frames: self.frames.as_mut(),
             listener: &mut self.listener,
             lookup: Lookup { requester: self.requester, address: 0, is_code: false, context },
+            instruction: None,
+            is_first_line: true,
             comparison: Comparison::default(),
         }
     }

@@ -48,6 +48,10 @@ pub(super) struct Hierarchies<'a, L> {
     pub(super) listener: &'a mut L,
     /// The lookup of the program under way.
     pub(super) lookup: Lookup<'a>,
+    /// The last byte of the instruction whose load or store it is, where an instruction is known.
+    pub(super) instruction: Option<u64>,
+    /// It is that of the first line of a reference.
+    pub(super) is_first_line: bool,
     pub(super) comparison: Comparison,
 }
 
