@@ -23,6 +23,7 @@ mod lengths;
 mod levels;
 mod orders;
 mod overhead;
+mod partitions;
 mod places;
 mod programs;
 mod rows;

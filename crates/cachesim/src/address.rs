@@ -59,4 +59,10 @@ impl Address {
             physical: behind(self.physical),
         }
     }
+
+    /// The start of a line before or behind, in the same page.
+    pub(crate) fn lines_away(&self, line_bits: u32, lines: i64) -> Address {
+        let away = |address: u64| (address >> line_bits).wrapping_add_signed(lines) << line_bits;
+        Address { process: self.process, virtual_address: away(self.virtual_address), physical: away(self.physical) }
+    }
 }

@@ -21,8 +21,8 @@ pub(crate) trait Lookups {
     fn first_instruction(&mut self, first: u64, last: u64);
     /// Later code of a block: what is before `done` has been looked up.
     fn code(&mut self, done: u64, last: u64);
-    /// A load or store.
-    fn data(&mut self, reference: Reference);
+    /// A load or store of a block.
+    fn data(&mut self, block: &Block, reference: Reference);
     /// What was looked up since the last call was looked up by this block.
     fn attribute(&mut self, block: &Block);
 }
@@ -72,7 +72,7 @@ fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl 
             current = Some(block);
         }
         let Some(block) = current else { break };
-        lookups.data(reference);
+        lookups.data(block, reference);
         next += 1;
         if lookups.code_losses() != losses {
             // The code behind this reference is looked up again, which is the same where it is not lost.
@@ -106,7 +106,7 @@ fn rest_in_order(block: &Block, mut done: u64, references: &[Reference], lookups
             lookups.code(done, reached);
             done = reached;
         }
-        lookups.data(reference);
+        lookups.data(block, reference);
     }
     let last = last_byte(block);
     if last > done {

@@ -23,6 +23,7 @@ fn because(reason: FallbackReason) -> &'static str {
         FallbackReason::VictimCache => "lines come back from a victim cache",
         FallbackReason::StreamBuffers => "lines come in from stream buffers",
         FallbackReason::Prefetch => "lines are prefetched into the sets",
+        FallbackReason::Partition => "its ways are partitioned: a program fills its own only",
         FallbackReason::Exclusive => "it is exclusive: a line that is found leaves",
         FallbackReason::CarriedAddress => "its tags are virtual, and a level behind it needs physical addresses",
         FallbackReason::Time => "the design has buses or timed stream buffers, and each view has a clock of its own",
@@ -32,7 +33,7 @@ fn because(reason: FallbackReason) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use crate::shipped;
+    use crate::{shipped, vary};
 
     use super::explain;
 
@@ -49,5 +50,26 @@ mod tests {
         assert_eq!(zen[2], format!("L2: {all}"));
         assert_eq!(zen[3], "L3: each view is looked up by itself: it is exclusive: a line that is found leaves");
         assert!(of("li2007-xeon")[0].contains("a clock of its own"), "{:?}", of("li2007-xeon"));
+    }
+
+    #[test]
+    fn says_what_a_field_that_is_varied_costs() {
+        let of = |axis: &str| {
+            let base = shipped::find("plain-lru").expect("it is shipped");
+            let varied = vary(&base, &[axis]).expect("it can be built").remove(0);
+            explain(&varied).swap_remove(2).1
+        };
+        let alone = "each view is looked up by itself";
+        assert_eq!(
+            of("L2.partition=default:3"),
+            format!("{alone}: its ways are partitioned: a program fills its own only")
+        );
+        for prefetcher in ["L2.stride=64:2:4", "L2.streamer=32:2:20", "L2.prefetch=next-line"] {
+            assert_eq!(of(prefetcher), format!("{alone}: lines are prefetched into the sets"));
+        }
+        for policy in ["drrip", "ship"] {
+            let because = "the line that leaves a set is not always the least recently used one";
+            assert_eq!(of(&format!("L2.replacement={policy}")), format!("{alone}: {because}"));
+        }
     }
 }

@@ -172,6 +172,9 @@ fn level(cache: &Cache, is_last: bool) -> Result<Level, HostDesignError> {
         prefetch: Prefetch::None,
         victim: None,
         streams: None,
+        stride: None,
+        streamer: None,
+        partition: None,
     })
 }
 

@@ -17,6 +17,7 @@ mod line;
 mod lines;
 mod listener;
 mod plan;
+mod prefetchers;
 mod privates;
 mod replacement;
 mod run;
@@ -181,6 +182,13 @@ impl<L: Listener> Machine<L> {
         self.restart_running();
     }
 
+    /// What the process that runs from here on may fill.
+    pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
+        for (level, plan) in self.state.levels.iter_mut().zip(&self.plan.levels) {
+            level.open_ways = plan.open_ways(program, process);
+        }
+    }
+
     /// Nobody is left in an address space.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
@@ -272,10 +280,11 @@ impl<L: Listener> State<L> {
                 address: 0,
                 is_code: false,
                 is_store: false,
-                through: 0,
+                instruction: None,
                 level: 0,
                 context,
             },
+            is_first_line: true,
             comparison: Comparison::default(),
         }
     }

@@ -82,6 +82,10 @@ impl Processes {
         &mut self.processes[process as usize].mappings
     }
 
+    pub(crate) fn facts(&self, process: u32) -> &ProcessFacts {
+        &self.processes[process as usize].facts
+    }
+
     pub(crate) fn program(&self, process: u32) -> u32 {
         self.processes[process as usize].program
     }

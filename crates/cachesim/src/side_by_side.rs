@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_design::{Design, Inclusion, Prefetch, Replacement};
+use switchcost_design::{Design, Inclusion, Replacement};
 use switchcost_simulation_result::LastLevelCounts;
 use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
@@ -36,6 +36,9 @@ pub enum NoLastLevel {
          power of two of sets, tagged by what indexes it"
     )]
     NotPlain(&'static str),
+    /// Programs may fill some ways only.
+    #[error("found a partition of its ways, need none: each process has a CPU of its own here")]
+    Partition,
 }
 
 /// One design, its first levels for each process, and the last one.
@@ -86,12 +89,15 @@ impl SideBySide {
         if last == 0 || !all {
             return Err(NoLastLevel::OneLevel);
         }
+        if design.levels.iter().any(|level| level.partition.is_some()) {
+            return Err(NoLastLevel::Partition);
+        }
         let ways = level.ways.of(level.lines());
         let sets = level.lines() / ways;
         let odd = [
             (level.inclusion != Inclusion::Neither, "lines of other levels"),
             (level.replacement != Replacement::Lru, "another order of replacement"),
-            (level.prefetch != Prefetch::None || level.streams.is_some(), "prefetching"),
+            (level.prefetches() || level.streams.is_some(), "prefetching"),
             (level.victim.is_some(), "a victim cache"),
             (!sets.is_power_of_two(), "a number of sets that is no power of two"),
             (level.index != level.tag, "another kind of address in its tags"),

@@ -1,10 +1,13 @@
 //! Families of designs for sweeps: `L1D.size=4KiB,8KiB` makes two designs of one.
 
 mod field;
+mod set;
+mod value;
 
 use switchcost_design::{Design, UnrealisableDesign};
 
 use field::{Field, Target};
+use value::Value;
 
 /// More than anyone reads; bounds memory.
 const MOST_DESIGNS: usize = 4096;
@@ -77,7 +80,7 @@ struct Axis {
     places: String,
     field: Field,
     targets: Vec<Target>,
-    values: Vec<field::Value>,
+    values: Vec<Value>,
 }
 
 /// All combinations of the values that `axes` name, the last axis fastest. Without axes: the design itself.
@@ -148,15 +151,15 @@ fn unknown_field(target: Target, places: &str, field: &str) -> VaryError {
     VaryError::UnknownField { place: places.to_owned(), field: field.to_owned(), known: target.known_fields() }
 }
 
-fn read(places: &str, field: Field, value: &str) -> Result<field::Value, VaryError> {
-    field.parse_value(value).map_err(|message| VaryError::Value {
+fn read(places: &str, field: Field, value: &str) -> Result<Value, VaryError> {
+    Value::parse(field, value).map_err(|message| VaryError::Value {
         place: places.to_owned(),
         field: field.to_string(),
         message,
     })
 }
 
-fn check_repetition(places: &str, field: Field, values: &[field::Value]) -> Result<(), VaryError> {
+fn check_repetition(places: &str, field: Field, values: &[Value]) -> Result<(), VaryError> {
     let repeated = values.iter().enumerate().find(|(position, value)| values[..*position].contains(value));
     match repeated {
         Some((_, value)) => Err(VaryError::Twice { what: format!("{places}.{field}={value}") }),
@@ -169,7 +172,7 @@ fn check_overlap(base: &Design, axes: &[Axis]) -> Result<(), VaryError> {
     let mut seen = Vec::new();
     for axis in axes {
         for target in &axis.targets {
-            if seen.contains(&(*target, axis.field)) {
+            if seen.iter().any(|(other, field)| other == target && axis.field.meets(*field)) {
                 return Err(VaryError::Twice { what: format!("{}.{}", target.name(base), axis.field) });
             }
             seen.push((*target, axis.field));
@@ -183,9 +186,9 @@ fn combination(base: &Design, axes: &[Axis], number: usize) -> Result<Design, Va
     let mut rest = number;
     let mut labels = Vec::with_capacity(axes.len());
     for axis in axes.iter().rev() {
-        let value = axis.values[rest % axis.values.len()];
+        let value = &axis.values[rest % axis.values.len()];
         rest /= axis.values.len();
-        axis.targets.iter().for_each(|target| target.set(&mut design, axis.field, value));
+        axis.targets.iter().for_each(|target| set::set(&mut design, *target, axis.field, value));
         labels.push(format!("{}.{}={value}", axis.places, axis.field));
     }
     if !labels.is_empty() {

@@ -1,6 +1,7 @@
 //! What may stand beside a level.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString};
 
 /// Buffers between a write-through level and the next: a store waits only where all are full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -47,6 +48,53 @@ impl Default for StreamBuffers {
     fn default() -> StreamBuffers {
         StreamBuffers { count: 1, depth: 1, hit_cycles: 0, allocate_after: 1, timed: false }
     }
+}
+
+/// What finds loads and stores at equal distances, and fetches the next ones into the sets (Fu, Patel and Janssens, MICRO 1992).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StridePrefetcher {
+    /// How many strides are followed; the one not seen for longest makes room.
+    pub entries: u32,
+    /// Lines fetched at each reference that keeps its stride.
+    pub degree: u32,
+    /// How many strides ahead the first of them is.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub distance: u32,
+    /// Which references are followed together.
+    #[serde(default, skip_serializing_if = "StrideKey::is_instruction")]
+    pub by: StrideKey,
+}
+
+/// What references of one stride have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum StrideKey {
+    /// The instruction.
+    #[default]
+    Instruction,
+    /// The page of 4 KiB: where a trace does not know the instruction.
+    Page,
+}
+
+impl StrideKey {
+    fn is_instruction(&self) -> bool {
+        *self == StrideKey::Instruction
+    }
+}
+
+/// What finds requests for one line after another, up or down a page, and fetches lines ahead of them into the sets, as the L2
+/// prefetcher of Intel's cores of that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Streamer {
+    /// How many pages are followed; the one not asked for longest makes room.
+    pub entries: u32,
+    /// Lines fetched at each request.
+    pub degree: u32,
+    /// How many lines ahead of the request the farthest may be.
+    pub distance: u32,
 }
 
 const fn one() -> u32 {

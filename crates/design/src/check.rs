@@ -1,5 +1,8 @@
 //! Whether a design could be built: each part by itself. How the levels of a path fit together is in [`crate::paths`].
 
+mod beside;
+mod partition;
+
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
@@ -27,8 +30,6 @@ const MOST_LINES: u64 = 1 << 26;
 const MOST_CYCLES: u32 = 1_000_000;
 /// Buffers are searched one by one.
 const MOST_BUFFERED: u64 = 65_536;
-/// Fills before a stream begins: of lines of 4 bytes, all of a page.
-const RUNS: RangeInclusive<u32> = 1..=1024;
 /// What a TOML integer holds.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 const LONGEST_CYCLE_NS: f64 = 1e6;
@@ -128,12 +129,14 @@ fn is_level_name(name: &str) -> bool {
 fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
     let place = Part::level(level);
     check_size(&place, level)?;
-    check_replacement(&place, level.replacement, level.ways.of(level.lines()), level.seed)?;
+    check_replacement(&place, level.replacement, level.lines(), level.ways, level.seed)?;
     check_cycles(&place, "hit_cycles", level.hit_cycles)?;
     check_cycles(&place, "miss_cycles", level.miss_cycles)?;
     check_cycles(&place, "bus_cycles", level.bus_cycles)?;
     check_writes(&place, level)?;
-    check_buffers(&place, level)?;
+    beside::check_buffers(&place, level)?;
+    beside::check_prefetchers(&place, level)?;
+    partition::check(&place, level)?;
     place.require(
         !(level.index == AddressKind::Physical && level.tag == AddressKind::Virtual),
         "tag",
@@ -176,7 +179,21 @@ fn check_ways(place: &Part, ways: Ways) -> Result<(), UnrealisableDesign> {
     place.require(ways != Ways::Count(0), "ways", 0, "1 or more, or \"full\"", "1 is direct-mapped")
 }
 
-fn check_replacement(place: &Part, replacement: Replacement, ways: u64, seed: u64) -> Result<(), UnrealisableDesign> {
+fn check_replacement(
+    place: &Part,
+    replacement: Replacement,
+    lines: u64,
+    ways: Ways,
+    seed: u64,
+) -> Result<(), UnrealisableDesign> {
+    let ways = ways.of(lines);
+    place.require(
+        replacement != Replacement::Drrip || lines > ways,
+        "replacement",
+        "drrip over one set",
+        "two sets or more, of which one follows each policy",
+        "take srrip, or fewer ways",
+    )?;
     place.require(
         replacement != Replacement::TreePlru || ways.is_power_of_two(),
         "replacement",
@@ -236,39 +253,6 @@ fn check_no_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
     })
 }
 
-fn check_buffers(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
-    if let Some(victim) = level.victim {
-        place.require(
-            victim.lines != 0 && u64::from(victim.lines) <= MOST_BUFFERED,
-            "victim.lines",
-            victim.lines,
-            "1 to 65536",
-            "leave victim out where there is none",
-        )?;
-        check_cycles(place, "victim.hit_cycles", victim.hit_cycles)?;
-    }
-    let Some(streams) = level.streams else { return Ok(()) };
-    for (field, number) in [("streams.count", streams.count), ("streams.depth", streams.depth)] {
-        place.require(number != 0, field, 0, "1 or more", "leave streams out where there are none")?;
-    }
-    let lines = u64::from(streams.count) * u64::from(streams.depth);
-    place.require(
-        lines <= MOST_BUFFERED,
-        "streams",
-        format_args!("count x depth = {lines}"),
-        "at most 65536 lines",
-        "take fewer or shorter ones",
-    )?;
-    place.require(
-        RUNS.contains(&streams.allocate_after),
-        "streams.allocate_after",
-        streams.allocate_after,
-        "1 to 1024",
-        "leave it out where each miss begins a stream",
-    )?;
-    check_cycles(place, "streams.hit_cycles", streams.hit_cycles)
-}
-
 /// Nothing is filled into an exclusive level on demand, and what is found there leaves it.
 fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     if level.inclusion != Inclusion::Exclusive {
@@ -278,6 +262,13 @@ fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
         ("write", level.write == WritePolicy::Through, "write-through"),
         ("write_allocate", level.write_allocate == Some(false), "false"),
         ("prefetch", level.prefetch != Prefetch::None, "next-line"),
+        ("stride", level.stride.is_some(), "a prefetcher"),
+        ("streamer", level.streamer.is_some(), "a prefetcher"),
+        (
+            "replacement",
+            level.replacement == Replacement::Ship,
+            "ship, which learns from lines that are found and stay,",
+        ),
         ("victim", level.victim.is_some(), "a victim cache"),
         ("streams", level.streams.is_some(), "stream buffers"),
     ];
@@ -311,7 +302,7 @@ fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
         format_args!("a multiple of the ways ({ways})"),
         "change entries or ways",
     )?;
-    check_replacement(&place, tlb.replacement, tlb.ways.of(entries), tlb.seed)?;
+    check_replacement(&place, tlb.replacement, entries, tlb.ways, tlb.seed)?;
     check_cycles(&place, "hit_cycles", tlb.hit_cycles)?;
     check_cycles(&place, "miss_cycles", tlb.miss_cycles)
 }

@@ -8,6 +8,7 @@ mod aside;
 mod check;
 mod error;
 mod pages;
+mod partition;
 mod paths;
 #[cfg(test)]
 mod tests;
@@ -18,9 +19,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use strum::{Display, EnumString};
 use switchcost_units::Bytes;
 
-pub use aside::{StreamBuffers, VictimCache, WriteBuffers};
+pub use aside::{StreamBuffers, Streamer, StrideKey, StridePrefetcher, VictimCache, WriteBuffers};
 pub use error::UnrealisableDesign;
 pub use pages::{PageAllocation, PageOrder};
+pub use partition::{CapacityBitmask, Partition};
 
 /// Name and version of the format.
 pub const DESIGN_SCHEMA: &str = "switchcost.design/1";
@@ -96,6 +98,12 @@ pub enum Replacement {
     /// Static re-reference interval prediction with 2 bits (Jaleel et al., ISCA 2010): inserted at 2, set to 0 on a
     /// hit, the first way at 3 leaves.
     Srrip,
+    /// The same, or mostly inserted at 3, whichever misses less in some sets (set dueling: Qureshi et al., ISCA 2007; dynamic
+    /// re-reference interval prediction: Jaleel et al., ISCA 2010).
+    Drrip,
+    /// The same, inserted at 3 where lines that the same instruction brought in were not found again (signature-based hit
+    /// prediction: Wu et al., MICRO 2011).
+    Ship,
 }
 
 /// What becomes of a store.
@@ -263,6 +271,15 @@ pub struct Level {
     /// Its stream buffers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamBuffers>,
+    /// Its stride prefetcher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<StridePrefetcher>,
+    /// Its streamer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streamer: Option<Streamer>,
+    /// Who may fill which ways; without it everybody all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Partition>,
 }
 
 /// One TLB.
@@ -337,6 +354,16 @@ impl Level {
     /// Whether what a request costs depends on when it comes, and not only on what is held.
     pub fn is_timed(&self) -> bool {
         self.bus_cycles != 0 || self.streams.is_some_and(|streams| streams.timed)
+    }
+
+    /// Whether lines come into the sets that were not asked for.
+    pub fn prefetches(&self) -> bool {
+        self.prefetch != Prefetch::None || self.stride.is_some() || self.streamer.is_some()
+    }
+
+    /// Whether what happens here depends on which instruction asks, and for which byte.
+    pub fn knows_instructions(&self) -> bool {
+        self.replacement == Replacement::Ship || self.stride.is_some()
     }
 
     /// Whether a store that misses brings its line in.

@@ -22,6 +22,9 @@ fn level(name: &str, holds: Holds) -> Level {
         prefetch: Prefetch::None,
         victim: None,
         streams: None,
+        stride: None,
+        streamer: None,
+        partition: None,
     }
 }
 
@@ -330,6 +333,72 @@ fn refuses_empty_victim_caches_and_stream_buffers() {
 }
 
 #[test]
+fn refuses_prefetchers_that_cannot_be() {
+    let stride = StridePrefetcher { entries: 64, degree: 2, distance: 4, by: StrideKey::Instruction };
+    let streamer = Streamer { entries: 32, degree: 2, distance: 20 };
+    accepted(|d| (d.levels[1].stride, d.levels[2].streamer) = (Some(stride), Some(streamer)));
+    refused(
+        |d| d.levels[1].stride = Some(StridePrefetcher { entries: 0, ..stride }),
+        "level \"L1D\": stride.entries: found 0, need 1 to 65536; leave stride out where there is none",
+    );
+    refused(
+        |d| d.levels[1].stride = Some(StridePrefetcher { distance: 1025, ..stride }),
+        "level \"L1D\": stride.distance: found 1025, need 1 to 1024; leave stride out where there is none",
+    );
+    refused(
+        |d| d.levels[2].streamer = Some(Streamer { degree: 65, ..streamer }),
+        "level \"L2\": streamer.degree: found 65, need 1 to 64; leave streamer out where there is none",
+    );
+    refused(
+        |d| d.levels[0].stride = Some(stride),
+        "level \"L1I\": stride: found it on a level for instructions only, need a level that holds data; leave it out: \
+         strides are those of loads and stores",
+    );
+}
+
+#[test]
+fn refuses_partitions_that_cannot_be() {
+    let with = |text: &str| Some(text.parse::<Partition>().expect("a partition"));
+    accepted(|d| d.levels[2].partition = with("server:f0+process:3:80+default:f"));
+    refused(
+        |d| d.levels[2].partition = with("server:1f0"),
+        "level \"L2\": partition: found 1f0 for \"server\", need a capacity bitmask of one or more of 8 ways: 1 to ff; one \
+         bit is one way, as in resctrl's schemata",
+    );
+    refused(
+        |d| d.levels[2].partition = with("default:0"),
+        "level \"L2\": partition: found 0 for \"default\", need a capacity bitmask of one or more of 8 ways: 1 to ff; one \
+         bit is one way, as in resctrl's schemata",
+    );
+    refused(
+        |d| d.levels[2].partition = with("process:03:1"),
+        "level \"L2\": partition: found \"process:03\", need the name of a program as the trace has it, process:NUMBER, or \
+         default; see trace info for names and numbers",
+    );
+    refused(
+        |d| d.levels[2].partition = Some(Partition::default()),
+        "level \"L2\": partition: found 0 capacity bitmasks, need 1 to 64; leave partition out where all programs fill all \
+         ways",
+    );
+    refused(
+        |d| (d.levels[2].ways, d.levels[2].partition) = (Ways::Full, with("server:1")),
+        "level \"L2\": partition: found one of 4096 ways, need at most 64 ways; take fewer ways, or leave partition out",
+    );
+    accepted(|d| (d.levels[2].ways, d.levels[2].partition) = (Ways::Count(64), with("server:ffffffffffffffff")));
+}
+
+#[test]
+fn refuses_policies_that_have_nothing_to_learn_from() {
+    accepted(|d| d.levels[2].replacement = Replacement::Drrip);
+    accepted(|d| d.levels[2].replacement = Replacement::Ship);
+    refused(
+        |d| (d.levels[2].ways, d.levels[2].replacement) = (Ways::Full, Replacement::Drrip),
+        "level \"L2\": replacement: found drrip over one set, need two sets or more, of which one follows each policy; take \
+         srrip, or fewer ways",
+    );
+}
+
+#[test]
 fn refuses_streams_that_never_begin() {
     for (after, found) in [(0, "0"), (1025, "1025")] {
         let streams = StreamBuffers { allocate_after: after, ..StreamBuffers::default() };
@@ -452,6 +521,15 @@ fn refuses_what_an_exclusive_level_cannot_have() {
     assert_eq!(with(|l| l.write = WritePolicy::Through), text("write", "write-through"));
     assert_eq!(with(|l| l.write_allocate = Some(false)), text("write_allocate", "false"));
     assert_eq!(with(|l| l.prefetch = Prefetch::NextLine), text("prefetch", "next-line"));
+    let streamer = Streamer { entries: 32, degree: 2, distance: 20 };
+    assert_eq!(
+        refusal(|d| (d.levels[2].inclusion, d.levels[2].streamer) = (Inclusion::Exclusive, Some(streamer))),
+        text("streamer", "a prefetcher")
+    );
+    assert_eq!(
+        with(|l| l.replacement = Replacement::Ship),
+        text("replacement", "ship, which learns from lines that are found and stay,")
+    );
     assert_eq!(with(|l| l.victim = Some(VictimCache { lines: 4, hit_cycles: 1 })), text("victim", "a victim cache"));
     assert_eq!(
         with(|l| l.streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() })),
@@ -535,6 +613,9 @@ fn goes_through_json_unchanged() {
     design.levels[1].streams = Some(StreamBuffers { count: 2, depth: 4, hit_cycles: 3, ..StreamBuffers::default() });
     design.levels[2].size = Bytes(100_500);
     design.levels[2].seed = i64::MAX as u64;
+    design.levels[2].stride = Some(StridePrefetcher { entries: 8, degree: 2, distance: 3, by: StrideKey::Page });
+    design.levels[2].streamer = Some(Streamer { entries: 32, degree: 2, distance: 20 });
+    design.levels[2].partition = Some("server:f0+default:0f".parse().expect("a partition"));
     design.pages = Some(PageAllocation { size: Bytes::kib(64), order: PageOrder::Random, seed: 7 });
     design.cycle_ns = Some([0.1, 40.0]);
     let json = serde_json::to_string(&design).expect("JSON");

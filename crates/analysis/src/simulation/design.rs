@@ -13,6 +13,7 @@ use super::group::groups;
 use super::kernel::kernel;
 use super::levels::levels;
 use super::overhead::overhead;
+use super::partitions::without_process;
 use super::places::{evictors, places};
 use super::programs::processes;
 use super::shares::parts;
@@ -122,6 +123,9 @@ fn flags(context: &Context<'_>, result: &DesignResult, sums: &DesignSums, cost: 
     }
     if cost.low.is_some() && !cost.is_distinguishable_from_zero() {
         flag("not-distinguishable-from-0", "the interval of the cost covers 0".to_owned());
+    }
+    for detail in without_process(&result.design, &context.head.processes) {
+        flag("partition-without-process", detail);
     }
     let covered: f64 =
         sums.cells.iter().flatten().flat_map(|cells| cells.iter()).map(|c| c.sum.instructions as f64).sum();

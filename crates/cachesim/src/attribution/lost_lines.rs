@@ -11,40 +11,13 @@ use crate::machine::{Levels, Listener, Lookup, Took};
 /// As profiles have them.
 const LINE_BITS: u32 = 6;
 
-/// A line of the block under way.
-#[derive(Clone, Copy, Debug)]
-struct Lost {
-    line: u64,
-    access: Access,
-    /// The byte of the block that its instruction ends with.
-    through: u16,
-    /// The level that the process would have found it in, and the farthest that missed it.
-    levels: (usize, usize),
-}
-
 /// Those of all processes: what runs behind a switch comes one after the other.
 #[derive(Debug)]
 pub(crate) struct LostLines {
     caches: usize,
     instructions: u64,
-    /// Where their block is, is known when it is over.
-    pending: Vec<Lost>,
     classifier: Classifier,
     lines: BTreeMap<((usize, usize), Kind), u64>,
-}
-
-impl LostLines {
-    fn count(&mut self, instruction: u64, lost: Lost) {
-        let arrival = Arrival {
-            line: lost.line,
-            at: self.instructions,
-            instruction,
-            access: lost.access,
-            age: Some(age(lost.levels.1)),
-        };
-        let kind = self.classifier.kind(&arrival);
-        *self.lines.entry((lost.levels, kind)).or_default() += 1;
-    }
 }
 
 /// Of lines from behind a level, for the classifier, which takes those half as old for as far away, and the youngest for ones of the first
@@ -60,7 +33,6 @@ impl Listener for LostLines {
         LostLines {
             caches: levels.caches,
             instructions: 0,
-            pending: Vec::new(),
             classifier: Classifier::default(),
             lines: BTreeMap::new(),
         }
@@ -81,24 +53,19 @@ impl Listener for LostLines {
                 (_, true) => Access::Store,
                 _ => Access::Load,
             };
-            // One address in two spaces is two lines.
-            let line = lookup.address >> LINE_BITS ^ u64::from(lookup.requester.owner()) << (u64::BITS - 20);
-            self.pending.push(Lost { line, access, through: lookup.through, levels });
+            let arrival = Arrival {
+                // One address in two spaces is two lines.
+                line: lookup.address >> LINE_BITS ^ u64::from(lookup.requester.owner()) << (u64::BITS - 20),
+                at: self.instructions,
+                instruction: lookup.instruction.unwrap_or(0),
+                access,
+                age: Some(age(levels.1)),
+            };
+            *self.lines.entry((levels, self.classifier.kind(&arrival))).or_default() += 1;
         }
-    }
-
-    #[inline]
-    fn block_ended(&mut self, address: u64) {
-        if self.pending.is_empty() {
-            return;
-        }
-        let mut pending = std::mem::take(&mut self.pending);
-        pending.drain(..).for_each(|lost| self.count(address.wrapping_add(lost.through.into()), lost));
-        self.pending = pending;
     }
 
     fn report(&mut self, levels: &[String], detail: &mut Detail) {
-        self.block_ended(0);
         let named = self.lines.iter().map(|(((found_alone, missed), kind), lines)| {
             let name = |level: &usize| levels[*level].clone();
             switchcost_simulation_result::LostLines {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use switchcost_design::{
     AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch, Replacement, StreamBuffers,
-    TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+    Streamer, StrideKey, StridePrefetcher, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
 
 use super::*;
@@ -76,7 +76,7 @@ fn refuses_unknown_fields_and_lists_the_known_ones() {
         error(&SMALL.replace("ways", "assoc")),
         "a.toml:8:1 (assoc = 2): unknown field `assoc`, expected one of `name`, `holds`, `size`, `line`, `ways`, \
          `replacement`, `seed`, `write`, `write_allocate`, `write_buffers`, `hit_cycles`, `miss_cycles`, `bus_cycles`, \
-         `inclusion`, `index`, `tag`, `on_switch`, `prefetch`, `victim`, `streams`; docs/formats/design.md lists the fields"
+         `inclusion`, `index`, `tag`, `on_switch`, `prefetch`, `victim`, `streams`, `stride`, `streamer`, `partition`; docs/formats/design.md lists the fields"
     );
     assert_eq!(
         error(&SMALL.replace("[[level]]", "[[cache]]")),
@@ -137,8 +137,8 @@ fn holds() -> impl Strategy<Value = Holds> {
 }
 
 fn replacement() -> impl Strategy<Value = Replacement> {
-    use Replacement::{Fifo, Lru, Random, Srrip, TreePlru};
-    proptest::sample::select(vec![Lru, Fifo, Random, TreePlru, Srrip])
+    use Replacement::{Drrip, Fifo, Lru, Random, Ship, Srrip, TreePlru};
+    proptest::sample::select(vec![Lru, Fifo, Random, TreePlru, Srrip, Drrip, Ship])
 }
 
 fn address() -> impl Strategy<Value = AddressKind> {
@@ -158,7 +158,7 @@ prop_compose! {
             name, holds, size, line, ways, replacement, seed, hit_cycles, miss_cycles, bus_cycles,
             write: WritePolicy::Back, write_allocate: None, write_buffers: None, inclusion: Inclusion::Neither,
             index: AddressKind::Virtual, tag: AddressKind::Virtual, on_switch: OnSwitch::Keep,
-            prefetch: Prefetch::None, victim: None, streams: None,
+            prefetch: Prefetch::None, victim: None, streams: None, stride: None, streamer: None, partition: None,
         }
     }
 }
@@ -172,6 +172,8 @@ prop_compose! {
         index in address(), tag in address(), on_switch in on_switch(),
         prefetch in prop_oneof![Just(Prefetch::None), Just(Prefetch::NextLine)],
         victim: Option<(u32, u32)>, streams: Option<(u32, u32, u32, u32, bool)>,
+        stride: Option<(u32, u32, u32, bool)>, streamer: Option<(u32, u32, u32)>,
+        partition in proptest::option::of("[a-z:]{0,9}:[0-9a-f]{1,16}"),
     ) -> Level {
         Level {
             write, write_allocate, inclusion, index, tag, on_switch, prefetch,
@@ -180,6 +182,12 @@ prop_compose! {
             streams: streams.map(|(count, depth, hit_cycles, allocate_after, timed)| {
                 StreamBuffers { count, depth, hit_cycles, allocate_after, timed }
             }),
+            stride: stride.map(|(entries, degree, distance, is_page)| {
+                let by = if is_page { StrideKey::Page } else { StrideKey::Instruction };
+                StridePrefetcher { entries, degree, distance, by }
+            }),
+            streamer: streamer.map(|(entries, degree, distance)| Streamer { entries, degree, distance }),
+            partition: partition.map(|text| text.parse().expect("a partition")),
             ..level
         }
     }

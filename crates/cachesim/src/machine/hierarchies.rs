@@ -48,6 +48,8 @@ pub(super) struct Hierarchies<'a, L> {
     pub(super) listener: &'a mut L,
     /// The lookup of the program under way.
     pub(super) lookup: Lookup<'a>,
+    /// It is that of the first line of a reference.
+    pub(super) is_first_line: bool,
     pub(super) comparison: Comparison,
 }
 

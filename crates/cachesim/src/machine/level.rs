@@ -21,6 +21,8 @@ pub(super) struct Level {
     writes_alike_at: Option<[u64; VIEWS]>,
     /// What all views count alike.
     pub(super) common: Counts,
+    /// Bits of the ways that the running process may fill, where that is not all of them to everybody.
+    pub(super) open_ways: Option<u64>,
 }
 
 /// A line that came on top.
@@ -40,6 +42,7 @@ impl Level {
             views: [Role::Shared, Role::Private, Role::Flushed].map(|role| Lines::new(plan, role)),
             writes_alike_at: None,
             common: Counts::default(),
+            open_ways: None,
         }
     }
 

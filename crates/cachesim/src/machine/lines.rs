@@ -4,7 +4,8 @@ use super::buffers::{Bus, Streams, Victims, WriteQueue};
 use super::line::Line;
 use super::listener::Requester;
 use super::plan::LevelPlan;
-use super::replacement::Order;
+use super::prefetchers::Prefetchers;
+use super::replacement::{Order, is_open};
 use crate::address::Address;
 
 /// Which view a level belongs to: what has to be remembered beside the lines.
@@ -92,6 +93,8 @@ pub(super) struct Lines {
     pub(super) order: Order,
     pub(super) victims: Victims,
     pub(super) streams: Streams,
+    /// Those that follow requests; none where there are none.
+    pub(super) prefetchers: Option<Box<Prefetchers>>,
     pub(super) writes: WriteQueue,
     pub(super) bus: Bus,
     pub(super) counts: Counts,
@@ -109,11 +112,12 @@ impl Lines {
             addresses: vec![Address::default(); if_any(plan.carries_addresses)],
             requesters: vec![Requester::default(); if_any(role == Role::Shared)],
             notes: vec![0; if_any(role == Role::Private)],
-            is_unused: vec![false; if_any(plan.fetches_next_line)],
+            is_unused: vec![false; if_any(plan.prefetches())],
             touched: if is_flushed { Touched::Some(Vec::new()) } else { Touched::Unused },
             order: Order::new(plan),
             victims: plan.victim.map(|victim| Victims::new(victim.lines)).unwrap_or_default(),
             streams: plan.streams.map(Streams::new).unwrap_or_default(),
+            prefetchers: Prefetchers::new(plan),
             writes: plan
                 .write_buffers
                 .map(|buffers| WriteQueue::new(buffers.count, buffers.drain_cycles))
@@ -244,6 +248,17 @@ impl Lines {
             return (slot, None);
         }
         let slot = set * self.ways + self.order.leaving(set);
+        (slot, self.take(plan, slot))
+    }
+
+    /// The same where only some ways are open.
+    pub(super) fn make_room_within(&mut self, plan: &LevelPlan, set: usize, open: u64) -> (usize, Option<(u64, Line)>) {
+        let start = set * self.ways;
+        let is_free = |&slot: &usize| is_open(open, slot - start) && self.keys[slot] == 0;
+        if let Some(slot) = (start..start + self.ways).find(is_free) {
+            return (slot, None);
+        }
+        let slot = start + self.order.leaving_within(set, open);
         (slot, self.take(plan, slot))
     }
 

@@ -74,8 +74,8 @@ pub(crate) struct Lookup<'a> {
     pub(crate) address: u64,
     pub(crate) is_code: bool,
     pub(crate) is_store: bool,
-    /// Of loads and stores: the byte of their block that their instruction ends with.
-    pub(crate) through: u16,
+    /// The last byte of the instruction whose load or store it is, where an instruction is known.
+    pub(crate) instruction: Option<u64>,
     /// The first level.
     pub(crate) level: usize,
     pub(crate) context: &'a RunContext<'a>,

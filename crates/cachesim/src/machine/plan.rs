@@ -1,8 +1,8 @@
 //! A design made ready to be simulated: shapes of all levels, and which one is asked next.
 
 use switchcost_design::{
-    AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Prefetch, StreamBuffers, TlbLevel,
-    VictimCache, WriteBuffers, WritePolicy,
+    AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Partition, Prefetch, Replacement,
+    StreamBuffers, Streamer, StridePrefetcher, TlbLevel, VictimCache, WriteBuffers, WritePolicy,
 };
 
 use super::replacement::Policy;
@@ -43,6 +43,13 @@ pub(super) struct LevelPlan {
     pub(super) fetches_next_line: bool,
     pub(super) victim: Option<VictimCache>,
     pub(super) streams: Option<StreamBuffers>,
+    pub(super) stride: Option<StridePrefetcher>,
+    pub(super) streamer: Option<Streamer>,
+    /// A prefetcher sees every demand request.
+    pub(super) trains: bool,
+    pub(super) partition: Option<Partition>,
+    /// Where a line goes, or how long it is to stay, depends on who asks for it.
+    pub(super) depends_on_requester: bool,
     pub(super) write_buffers: Option<WriteBuffers>,
     /// Who is asked by fetches, and by loads and stores.
     pub(super) next: [Option<usize>; 2],
@@ -172,6 +179,8 @@ pub(crate) enum FallbackReason {
     VictimCache,
     StreamBuffers,
     Prefetch,
+    /// Programs may fill some ways only.
+    Partition,
     /// A line that is found leaves.
     Exclusive,
     /// The physical address of a line is that of the request that brought it in, which may differ between views.
@@ -189,7 +198,8 @@ impl FallbackReason {
             (!level.policy.is_lru(), FallbackReason::Replacement),
             (level.victim.is_some(), FallbackReason::VictimCache),
             (level.streams.is_some(), FallbackReason::StreamBuffers),
-            (level.fetches_next_line, FallbackReason::Prefetch),
+            (level.prefetches(), FallbackReason::Prefetch),
+            (level.partition.is_some(), FallbackReason::Partition),
             (level.inclusion == Inclusion::Exclusive, FallbackReason::Exclusive),
             (level.carries_addresses, FallbackReason::CarriedAddress),
         ];
@@ -218,6 +228,11 @@ impl LevelPlan {
             fetches_next_line: level.prefetch == Prefetch::NextLine,
             victim: level.victim,
             streams: level.streams,
+            stride: level.stride,
+            streamer: level.streamer,
+            trains: level.stride.is_some() || level.streamer.is_some(),
+            partition: level.partition.clone(),
+            depends_on_requester: level.partition.is_some() || level.replacement == Replacement::Ship,
             write_buffers: level.write_buffers,
             ..LevelPlan::shaped(level.line.0.trailing_zeros(), lines / ways, ways)
         }
@@ -231,6 +246,7 @@ impl LevelPlan {
             is_tlb: true,
             policy: Policy::of(tlb.replacement, ways as usize),
             seed: tlb.seed,
+            depends_on_requester: tlb.replacement == Replacement::Ship,
             hit_cycles: tlb.hit_cycles.into(),
             miss_cycles: tlb.miss_cycles.into(),
             is_flushed_on_switch: tlb.on_switch == OnSwitch::Flush,
@@ -260,6 +276,11 @@ impl LevelPlan {
             fetches_next_line: false,
             victim: None,
             streams: None,
+            stride: None,
+            streamer: None,
+            trains: false,
+            partition: None,
+            depends_on_requester: false,
             write_buffers: None,
             next: [None; 2],
             next_for_lines: None,
@@ -285,12 +306,24 @@ impl LevelPlan {
 
     /// Whether the line used longest ago leaves, and none comes in but those that are asked for.
     fn has_one_order(&self) -> bool {
-        self.policy.is_lru() && self.victim.is_none() && self.streams.is_none() && !self.fetches_next_line
+        self.policy.is_lru() && self.victim.is_none() && self.streams.is_none() && !self.prefetches()
+    }
+
+    /// Whether lines come into the sets that were not asked for.
+    pub(super) fn prefetches(&self) -> bool {
+        self.fetches_next_line || self.trains
+    }
+
+    /// Bits of the ways that a process may fill.
+    pub(super) fn open_ways(&self, program: &str, process: u32) -> Option<u64> {
+        let all = u64::MAX >> (u64::BITS as usize).saturating_sub(self.ways);
+        self.partition.as_ref().map(|partition| partition.of(program, process).map_or(all, |mask| mask.0))
     }
 
     /// Whether to look up once more the line of a set that was looked up last changes nothing; `was_found` is what that one came to.
     pub(super) fn may_skip_repeat(&self, was_found: bool) -> bool {
-        (was_found || !self.is_swept && !self.fetches_next_line) && self.policy.may_skip_repeat(was_found)
+        let changes_nothing = was_found || !self.is_swept && !self.fetches_next_line;
+        changes_nothing && !self.trains && self.policy.may_skip_repeat(was_found)
     }
 
     /// From here on requests are written down and not answered.

@@ -1,10 +1,17 @@
 //! Which line of a full set leaves. Fresh memory, all zero, is the state at the start.
 
+mod duel;
+mod signatures;
+mod within;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use switchcost_design::Replacement;
 
 use super::plan::LevelPlan;
+use duel::Duel;
+use signatures::Signatures;
+pub(super) use within::is_open;
 
 /// With what SRRIP brings a line in, and with what it lets one go.
 const SRRIP_INSERTED: u64 = 2;
@@ -22,6 +29,9 @@ pub(super) struct Order {
     trees: Vec<u64>,
     words: usize,
     generator: Option<Box<ChaCha8Rng>>,
+    /// Of DRRIP. Like that of SHiP elsewhere, out of the way of the others.
+    duel: Box<Duel>,
+    signatures: Box<Signatures>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +43,8 @@ pub(super) enum Policy {
     Random,
     Tree,
     Srrip,
+    Drrip,
+    Ship,
 }
 
 impl Policy {
@@ -44,6 +56,8 @@ impl Policy {
             Replacement::Random => Policy::Random,
             Replacement::TreePlru => Policy::Tree,
             Replacement::Srrip => Policy::Srrip,
+            Replacement::Drrip => Policy::Drrip,
+            Replacement::Ship => Policy::Ship,
         }
     }
 
@@ -53,7 +67,9 @@ impl Policy {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Random | Policy::Tree => true,
             // The first hit predicts that a line is used soon; the next ones change nothing.
-            Policy::Srrip => was_found,
+            Policy::Srrip | Policy::Drrip => was_found,
+            // Each hit is counted for the instruction that brought the line in.
+            Policy::Ship => false,
         }
     }
 
@@ -66,7 +82,7 @@ impl Policy {
 impl Order {
     pub(super) fn new(plan: &LevelPlan) -> Order {
         let policy = plan.policy;
-        let ranked = matches!(policy, Policy::Lru | Policy::Fifo | Policy::Srrip);
+        let ranked = !matches!(policy, Policy::Direct | Policy::Random | Policy::Tree);
         let words = if policy == Policy::Tree { plan.ways.div_ceil(64) } else { 0 };
         let generator = (policy == Policy::Random).then(|| Box::new(ChaCha8Rng::seed_from_u64(plan.seed)));
         Order {
@@ -77,6 +93,8 @@ impl Order {
             trees: vec![0; words * plan.sets],
             words,
             generator,
+            duel: Box::new(Duel::new(plan.sets)),
+            signatures: Box::new(Signatures::new(if policy == Policy::Ship { plan.lines() } else { 0 })),
         }
     }
 
@@ -87,7 +105,11 @@ impl Order {
             Policy::Direct | Policy::Fifo | Policy::Random => {}
             Policy::Lru => self.stamp(slot),
             Policy::Tree => self.turn_away(slot),
-            Policy::Srrip => self.ranks[slot] = 0,
+            Policy::Srrip | Policy::Drrip => self.ranks[slot] = 0,
+            Policy::Ship => {
+                self.ranks[slot] = 0;
+                self.signatures.found(slot);
+            }
         }
     }
 
@@ -99,7 +121,14 @@ impl Order {
             Policy::Lru | Policy::Fifo => self.stamp(slot),
             Policy::Tree => self.turn_away(slot),
             Policy::Srrip => self.ranks[slot] = SRRIP_INSERTED,
+            Policy::Drrip => self.ranks[slot] = self.duel.comes_into(slot / self.ways),
+            Policy::Ship => self.ranks[slot] = self.signatures.came(slot),
         }
+    }
+
+    /// Lines that come in from here on are asked for by this instruction.
+    pub(super) fn asked_by(&mut self, instruction: u64) {
+        self.signatures.asked_by(instruction);
     }
 
     /// The way whose line leaves a full set.
@@ -112,7 +141,12 @@ impl Order {
                 None => 0,
             },
             Policy::Tree => self.pointed_at(set),
-            Policy::Srrip => self.least_expected(set),
+            Policy::Srrip | Policy::Drrip => self.least_expected(set),
+            Policy::Ship => {
+                let way = self.least_expected(set);
+                self.signatures.left(set * self.ways + way);
+                way
+            }
         }
     }
 

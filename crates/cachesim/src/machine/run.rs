@@ -132,10 +132,10 @@ impl<L: Listener> Lookups for Run<'_, L> {
     }
 
     #[inline]
-    fn data(&mut self, reference: Reference) {
+    fn data(&mut self, block: &Block, reference: Reference) {
         let is_store = reference.is_store();
         let (first, last) = bytes_of(reference);
-        self.hierarchies.lookup.through = reference.through();
+        self.hierarchies.lookup.instruction = Some(block.address.saturating_add(reference.through().into()));
         let Entry { data_tlb, data_cache, writes_through, .. } = self.entry;
         let is_written_through = is_store && writes_through && data_tlb.is_none();
         if !is_written_through || !data_cache.is_some_and(|at| self.hierarchies.writes_through(at, first, last)) {
@@ -179,8 +179,10 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// All lines of one instruction, load or store: at most one miss.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
+        self.is_first_line = true;
         let mut missed = self.look_up(at, kind, first, first >> bits << bits);
         for line in (first >> bits) + 1..=last >> bits {
+            self.is_first_line = false;
             missed = missed.and(self.look_up(at, kind, line << bits, line << bits));
         }
         self.count_misses(at, kind, missed);

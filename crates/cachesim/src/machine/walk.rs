@@ -7,6 +7,7 @@ use switchcost_design::Inclusion;
 
 use super::deferred::DeferredRequest;
 use super::hierarchies::Hierarchies;
+use super::level::Level;
 use super::line::Line;
 use super::lines::Lines;
 use super::listener::{Departure, Listener};
@@ -66,6 +67,14 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
 
     /// One lookup in a level; counts what happens there and behind it, but not the lookup itself.
     pub(super) fn look_up_alone(&mut self, request: Request<'_>) -> Answer {
+        let answer = self.answer_alone(request);
+        if self.plan_of(request.at).trains && request.is_demand {
+            self.train(request);
+        }
+        answer
+    }
+
+    fn answer_alone(&mut self, request: Request<'_>) -> Answer {
         let Request { view, at, kind, address, is_demand } = request;
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
@@ -215,9 +224,11 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
     fn insert(&mut self, view: usize, at: usize, set: usize, key: u64, line: &Line) -> usize {
         let level = self.plan_of(at);
         self.levels[at].split(set);
-        let lines = self.lines(view, at);
-        let (slot, old) = lines.make_room(level, set);
-        lines.put(slot, key, line);
+        let (slot, old) = match level.depends_on_requester {
+            true => self.make_room_for_requester(view, at, set),
+            false => self.lines(view, at).make_room(level, set),
+        };
+        self.lines(view, at).put(slot, key, line);
         if view == SHARED {
             if let Some((old_key, old_line)) = &old {
                 self.left(at, set, *old_key, old_line.requester, Departure::Replaced);
@@ -231,5 +242,18 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
             self.leave_set(view, at, old_key, old_line);
         }
         slot
+    }
+
+    /// Where the line goes that the lookup under way brings in, in ways that the process may fill.
+    #[inline(never)]
+    fn make_room_for_requester(&mut self, view: usize, at: usize, set: usize) -> (usize, Option<(u64, Line)>) {
+        let level = self.plan_of(at);
+        let instruction = if self.lookup.is_code { Some(self.lookup.address) } else { self.lookup.instruction };
+        let Level { views, open_ways, .. } = &mut self.levels[at];
+        views[view].order.asked_by(instruction.unwrap_or(0));
+        match *open_ways {
+            Some(open) => views[view].make_room_within(level, set, open),
+            None => views[view].make_room(level, set),
+        }
     }
 }

@@ -208,6 +208,8 @@ impl Pass {
         self.has_begun = true;
         let to = self.processes.running();
         self.runner.change_process(to);
+        let facts = self.processes.facts(to);
+        self.runner.in_full().let_fill(&facts.name, facts.process);
     }
 
     /// Lets the runner do something where the trace stands.

@@ -156,7 +156,7 @@ impl Lookups for Direct {
     }
 
     #[inline]
-    fn data(&mut self, reference: Reference) {
+    fn data(&mut self, _: &Block, reference: Reference) {
         let (first, last) = bytes_of(reference);
         let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
         self.levels[self.data].data(kind, first, last);

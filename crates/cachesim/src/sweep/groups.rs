@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_design::{AddressKind, Design, Holds, Inclusion, Level, Prefetch, Replacement, Ways, WritePolicy};
+use switchcost_design::{AddressKind, Design, Holds, Inclusion, Level, Replacement, Ways, WritePolicy};
 use switchcost_units::Bytes;
 
 use super::stacks::MOST_WAYS;
@@ -97,6 +97,7 @@ fn is_between(design: &Design, at: usize) -> bool {
     let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else { return false };
     let is_fit = |later: &Level| {
         later.holds == level.holds
+            && !later.knows_instructions()
             && later.inclusion != Inclusion::Inclusive
             && later.index == level.tag
             && later.tag == level.tag
@@ -104,6 +105,7 @@ fn is_between(design: &Design, at: usize) -> bool {
     !behind.is_empty()
         && behind.iter().all(is_fit)
         && is_untimed(levels)
+        && is_open_to_all(levels)
         && is_asked(levels, at)
         && is_sweepable(level)
         && level.write == WritePolicy::Back
@@ -124,7 +126,7 @@ fn likeness(design: &Design, levels: &[usize]) -> String {
 /// The last levels of a design that can be swept.
 fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     let levels = &design.levels;
-    if !is_untimed(levels) {
+    if !is_untimed(levels) || !is_open_to_all(levels) {
         return None;
     }
     let is_last = |at: usize| !(at + 1..levels.len()).any(|other| share_a_path(&levels[at], &levels[other]));
@@ -144,6 +146,11 @@ fn is_untimed(levels: &[Level]) -> bool {
     !levels.iter().any(|level| level.write_buffers.is_some() || level.is_timed())
 }
 
+/// Which program runs is not known to levels that are simulated apart.
+fn is_open_to_all(levels: &[Level]) -> bool {
+    levels.iter().all(|level| level.partition.is_none())
+}
+
 /// Whether other levels stand before one on each of its paths.
 fn is_asked(levels: &[Level], at: usize) -> bool {
     let has_before = |is_on: fn(Holds) -> bool| levels[..at].iter().any(|other| is_on(other.holds));
@@ -160,7 +167,7 @@ fn is_sweepable(level: &Level) -> bool {
     let ways = level.ways.of(lines);
     let is_plain = level.victim.is_none()
         && level.streams.is_none()
-        && level.prefetch == Prefetch::None
+        && !level.prefetches()
         && level.inclusion == Inclusion::Neither;
     // A store that finds its line in the larger level only makes it the newest there: there is no one order then.
     let takes_all = level.allocates_on_write() || !level.holds.data();

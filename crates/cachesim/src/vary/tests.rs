@@ -1,5 +1,7 @@
 use super::*;
-use switchcost_design::{OnSwitch, Replacement, Ways};
+use switchcost_design::{
+    OnSwitch, Prefetch, Replacement, StreamBuffers, Streamer, StrideKey, StridePrefetcher, VictimCache, Ways,
+};
 use switchcost_units::Bytes;
 
 fn base() -> Design {
@@ -91,6 +93,65 @@ fn every_field_of_a_level_and_of_a_tlb() {
 }
 
 #[test]
+fn what_stands_beside_a_level_is_numbers_in_the_order_of_a_file() {
+    let axes = [
+        "L1D.victim=none,4:2",
+        "L1D.streams=4:8:3",
+        "L2.stride=64:2:4",
+        "L2.streamer=32:2:20",
+        "L2.prefetch=next-line",
+    ];
+    let designs = vary(&base(), &axes).expect("two");
+    assert_eq!(
+        designs[1].name,
+        "mogul-2a[L1D.victim=4:2,L1D.streams=4:8:3,L2.stride=64:2:4,L2.streamer=32:2:20,L2.prefetch=next-line]"
+    );
+    let [_, data, second] = &designs[1].levels[..] else { panic!("three levels") };
+    assert_eq!((designs[0].levels[1].victim, data.victim), (None, Some(VictimCache { lines: 4, hit_cycles: 2 })));
+    assert_eq!(data.streams, Some(StreamBuffers { count: 4, depth: 8, hit_cycles: 3, ..StreamBuffers::default() }));
+    let by = StrideKey::Instruction;
+    assert_eq!(second.stride, Some(StridePrefetcher { entries: 64, degree: 2, distance: 4, by }));
+    assert_eq!(second.streamer, Some(Streamer { entries: 32, degree: 2, distance: 20 }));
+    assert_eq!(second.prefetch, Prefetch::NextLine);
+    assert_eq!(error(&["L1D.victim=4"]), "L1D.victim: found \"4\", need none, or LINES:HIT_CYCLES in whole numbers");
+}
+
+#[test]
+fn what_has_no_number_stays_as_the_design_has_it() {
+    let mut base = base();
+    let streams = StreamBuffers { allocate_after: 2, timed: true, ..StreamBuffers::default() };
+    let stride = StridePrefetcher { entries: 1, degree: 1, distance: 1, by: StrideKey::Page };
+    (base.levels[2].streams, base.levels[2].stride) = (Some(streams), Some(stride));
+    let varied = vary(&base, &["L2.streams=4:8:3", "L2.stride=64:2:4"]).expect("one").remove(0);
+    let found = varied.levels[2].streams.expect("streams");
+    assert_eq!((found.depth, found.allocate_after, found.timed), (8, 2, true));
+    assert_eq!(varied.levels[2].stride.map(|stride| stride.by), Some(StrideKey::Page));
+}
+
+#[test]
+fn index_tag_and_ways_of_programs() {
+    use switchcost_design::AddressKind::{Physical, Virtual};
+    let designs = vary(&base(), &["L2.index=virtual,physical", "L2.tag=physical"]).expect("two");
+    let of = |design: &Design| (design.levels[2].index, design.levels[2].tag, design.pages.is_some());
+    assert_eq!([of(&designs[0]), of(&designs[1])], [(Virtual, Physical, true), (Physical, Physical, true)]);
+    assert_eq!(
+        error(&["L2.index=physical", "caches.addressing=vipt"]),
+        "L2.addressing: found it twice, need it once; remove one"
+    );
+    let axes = ["L2.ways=4", "L2.partition=none,server:c+process:3:8+default:3"];
+    let designs = vary(&base(), &axes).expect("two");
+    assert_eq!(designs[0].levels[2].partition, None);
+    assert_eq!(designs[1].name, "mogul-2a[L2.ways=4,L2.partition=default:3+process:3:8+server:c]");
+    let partition = designs[1].levels[2].partition.as_ref().expect("a partition");
+    assert_eq!(partition.of("server", 1).map(|mask| mask.0), Some(12));
+    assert_eq!(
+        error(&["L2.partition=server:1f"]),
+        "mogul-2a[L2.partition=server:1f]: level \"L2\": partition: found 1f for \"server\", need a capacity bitmask of one or \
+         more of 1 ways: 1 to 1; one bit is one way, as in resctrl's schemata"
+    );
+}
+
+#[test]
 fn refuses_what_is_not_of_the_form() {
     for axis in ["", "L1D", "L1D.size", "size=4KiB", ".size=4KiB", "L1D.=4KiB", "L1D.size="] {
         assert_eq!(
@@ -109,7 +170,8 @@ fn names_the_level_or_field_that_is_not_there() {
     assert_eq!(
         error(&["L1D.colour=1"]),
         "L1D.colour: found no field \"colour\" to vary, need one of size, line, ways, replacement, inclusion, \
-         on_switch, hit_cycles, miss_cycles, bus_cycles, addressing"
+         on_switch, hit_cycles, miss_cycles, bus_cycles, index, tag, prefetch, stride, streamer, streams, victim, partition, \
+         addressing"
     );
     let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
     assert_eq!(
@@ -128,7 +190,7 @@ fn names_the_value_that_is_none() {
     assert_eq!(error(&["L1D.ways=1,,2"]), "L1D.ways: found \"\", need a number of ways, or full");
     assert_eq!(
         error(&["L1D.replacement=best"]),
-        "L1D.replacement: found \"best\", need one of lru, fifo, random, tree-plru, srrip"
+        "L1D.replacement: found \"best\", need one of lru, fifo, random, tree-plru, srrip, drrip, ship"
     );
     assert_eq!(error(&["L1D.on_switch=lose"]), "L1D.on_switch: found \"lose\", need one of keep, flush");
     assert_eq!(error(&["L1D.miss_cycles=-1"]), "L1D.miss_cycles: found \"-1\", need a whole number");

@@ -35,6 +35,9 @@ fn level(name: &str, holds: Holds, cache: Cache) -> Level {
         prefetch: Prefetch::None,
         victim: None,
         streams: None,
+        stride: None,
+        streamer: None,
+        partition: None,
     }
 }
 

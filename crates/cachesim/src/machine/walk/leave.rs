@@ -169,6 +169,9 @@ impl<L: Listener> Hierarchies<'_, L> {
             self.flush_line(view, at, line);
         }
         self.lines(view, at).streams.clear();
+        if let Some(prefetchers) = &mut self.lines(view, at).prefetchers {
+            prefetchers.clear();
+        }
     }
 
     fn flush_line(&mut self, view: usize, at: usize, mut line: Line) {

@@ -53,19 +53,56 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     fn prefetch_next_line(&mut self, request: Request<'_>) {
+        let address = request.address.next_line(self.plan_of(request.at).line_bits);
+        if !starts_page(&address) {
+            self.prefetch_into_set(request, address);
+        }
+    }
+
+    /// A line that is not there comes in.
+    fn prefetch_into_set(&mut self, request: Request<'_>, address: Address) {
         let Request { view, at, .. } = request;
         let level = self.plan_of(at);
-        let address = request.address.next_line(level.line_bits);
         let (set, key) = (level.set(&address), level.key(&address));
         let is_held =
             self.lines(view, at).find(set, key).is_some() || self.lines(view, at).victims.get_mut(key).is_some();
-        if starts_page(&address) || is_held {
+        if is_held {
             return;
         }
         let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
         let line = Line { address, is_modified, requester: self.lookup.requester };
         let slot = self.insert(view, at, set, key, &line);
         self.lines(view, at).note_prefetched(slot);
+    }
+
+    /// A demand request is over: what follows requests learns from it.
+    #[inline(never)]
+    pub(super) fn train(&mut self, request: Request<'_>) {
+        self.follow_stride(request);
+        self.follow_stream(request);
+    }
+
+    fn follow_stride(&mut self, request: Request<'_>) {
+        let level = self.plan_of(request.at);
+        let is_seen = request.kind != Kind::Fetch && self.is_first_line;
+        let Some(settings) = level.stride.filter(|_| is_seen) else { return };
+        let (address, instruction) = (self.lookup.address, self.lookup.instruction);
+        let prefetchers = self.lines(request.view, request.at).prefetchers.as_mut();
+        let kept = prefetchers.and_then(|prefetchers| prefetchers.stride(settings, instruction, address));
+        let Some(stride) = kept else { return };
+        for times in (settings.distance..).take(settings.degree as usize) {
+            let Some(ahead) = lines_ahead(address, stride, times, level.line_bits) else { return };
+            self.prefetch_into_set(request, request.address.lines_away(level.line_bits, ahead));
+        }
+    }
+
+    fn follow_stream(&mut self, request: Request<'_>) {
+        let level = self.plan_of(request.at);
+        let prefetchers = self.lines(request.view, request.at).prefetchers.as_mut();
+        let Some((settings, prefetchers)) = level.streamer.zip(prefetchers) else { return };
+        for ahead in prefetchers.ahead(settings, level.key(request.address)) {
+            self.prefetch_into_set(request, request.address.lines_away(level.line_bits, ahead));
+        }
     }
 
     fn prefetch(&mut self, request: Request<'_>) -> Answer {
@@ -80,4 +117,12 @@ impl<L: Listener> Hierarchies<'_, L> {
 
 fn starts_page(address: &Address) -> bool {
     address.virtual_address.trailing_zeros() >= SMALLEST_PAGE_BITS
+}
+
+/// How many lines ahead of an address the one is that lies so many strides, of a line at least, from it in the same page.
+fn lines_ahead(address: u64, stride: i64, times: u32, line_bits: u32) -> Option<i64> {
+    let step = stride.signum() * i64::try_from(stride.unsigned_abs().max(1 << line_bits)).ok()?;
+    let target = address.checked_add_signed(step.checked_mul(times.into())?)?;
+    let is_in_page = target >> SMALLEST_PAGE_BITS == address >> SMALLEST_PAGE_BITS;
+    is_in_page.then(|| (target >> line_bits) as i64 - (address >> line_bits) as i64)
 }

@@ -1,4 +1,6 @@
-use switchcost_design::{AddressKind, OnSwitch, StreamBuffers, VictimCache, WriteBuffers, WritePolicy};
+use switchcost_design::{
+    AddressKind, OnSwitch, Partition, Prefetch, StreamBuffers, Streamer, VictimCache, WriteBuffers, WritePolicy,
+};
 
 use super::*;
 use crate::{read_design, vary};
@@ -95,6 +97,9 @@ fn only_levels_with_one_order_for_all_sizes_are_swept() {
     assert!(!is_swept_with(both(), |level| level.tag = AddressKind::Physical), "one line in several sets");
     assert!(!is_swept_with(both(), |level| level.replacement = Replacement::Fifo));
     assert!(!is_swept_with(both(), |level| level.inclusion = Inclusion::Inclusive));
+    assert!(!is_swept_with(both(), |level| level.streamer = Some(Streamer { entries: 8, degree: 2, distance: 8 })));
+    let partition: Partition = "server:1".parse().expect("a partition");
+    assert!(!is_swept_with(both(), |level| level.partition = Some(partition.clone())));
     assert!(!is_swept_with(both(), |level| level.prefetch = Prefetch::NextLine));
     assert!(!is_swept_with(both(), |level| level.victim = Some(VictimCache { lines: 4, hit_cycles: 1 })));
     assert!(!is_swept_with(both(), |level| level.ways = Ways::Full), "2048 ways");

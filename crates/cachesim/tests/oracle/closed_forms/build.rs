@@ -39,6 +39,9 @@ pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
         prefetch: Prefetch::None,
         victim: None,
         streams: None,
+        stride: None,
+        streamer: None,
+        partition: None,
     }
 }
 
@@ -91,8 +94,17 @@ impl Program {
     }
 
     fn access(&mut self, address: u64, is_store: bool) {
+        self.access_by(CODE, address, is_store);
+    }
+
+    /// A load by another instruction.
+    pub(crate) fn load_by(&mut self, code: u64, address: u64) {
+        self.access_by(code, address, false);
+    }
+
+    fn access_by(&mut self, code: u64, address: u64, is_store: bool) {
         let code =
-            Block { address: CODE, bytes: 4, instructions: 1, references: 1, first_bytes: 4, flags: BlockFlags::USER };
+            Block { address: code, bytes: 4, instructions: 1, references: 1, first_bytes: 4, flags: BlockFlags::USER };
         self.chunk.blocks.push(code);
         let size = Reference::size_code(4).expect("a size");
         self.chunk.references.push(Reference::new(address, size, 3, is_store));

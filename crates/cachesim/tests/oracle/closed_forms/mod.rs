@@ -2,6 +2,8 @@
 
 mod beside_caches;
 pub(crate) mod build;
+mod partition;
+mod prefetchers;
 mod replacement;
 mod switches;
 mod timed;

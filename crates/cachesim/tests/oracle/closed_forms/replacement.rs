@@ -45,6 +45,41 @@ fn srrip_keeps_what_was_found_once() {
     assert_eq!(misses(Replacement::Srrip, 2, "ABACBA"), "ABCB");
 }
 
+/// Two ways, eight sets: set 0 leads for SRRIP, set 1 for BRRIP.
+#[test]
+fn drrip_follows_whichever_misses_less() {
+    let misses = |replacement, leading_set: u64| {
+        let cache = switchcost_design::Level { replacement, ..data_cache(16, Ways::Count(2)) };
+        let mut program = Program::new(1);
+        let load = |program: &mut Program, set: u64, line: u64| program.load((line * 8 + set) * LINE);
+        load(&mut program, leading_set, 0);
+        [0, 1, 2, 0, 1].into_iter().for_each(|line| load(&mut program, 2, line));
+        level(&simulated(&behind_free_fetches(vec![cache]), &program), "D").load_misses - 1
+    };
+    // A 2, B 2. C: both 3, A leaves, B stays at 3: B leaves for A. B is missed.
+    assert_eq!((misses(Replacement::Srrip, 0), misses(Replacement::Drrip, 1)), (5, 5));
+    // A 3, B 3: A leaves for C, and C, 3 again, for A. B is found.
+    assert_eq!(misses(Replacement::Drrip, 0), 4);
+}
+
+#[test]
+fn ship_lets_go_what_an_instruction_brings_in_in_vain() {
+    let misses = |replacement| {
+        let cache = switchcost_design::Level { replacement, ..data_cache(2, Ways::Full) };
+        let mut program = Program::new(1);
+        let scans = 0x40_0140;
+        for letter in "RaRbcdefR".bytes() {
+            let address = u64::from(letter) * LINE;
+            if letter == b'R' { program.load(address) } else { program.load_by(scans, address) }
+        }
+        level(&simulated(&behind_free_fetches(vec![cache]), &program), "D").load_misses
+    };
+    // R 0, a 2. b: R 1, a 3: a leaves. c: R 2, b 3: b leaves. d: R 3, c 3: R leaves.
+    assert_eq!(misses(Replacement::Srrip), 8);
+    // a leaves unfound: b and those behind it come in with 3 and leave at once.
+    assert_eq!(misses(Replacement::Ship), 7);
+}
+
 #[test]
 fn random_draws_a_way_for_each_line_that_leaves() {
     use rand_chacha::ChaCha8Rng;

@@ -3,8 +3,9 @@
 
 use proptest::prelude::*;
 use switchcost_design::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
-    Replacement, StreamBuffers, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Partition,
+    Prefetch, Replacement, StreamBuffers, Streamer, StrideKey, StridePrefetcher, TlbLevel, VictimCache, Ways,
+    WriteBuffers, WritePolicy,
 };
 use switchcost_units::Bytes;
 
@@ -25,8 +26,18 @@ const CACHES: [&[Holds]; 10] = [
 
 const TLBS: [&[Holds]; 6] = [&[], &[Both], &[Instructions, Data], &[Data], &[Instructions, Data, Both], &[Both, Both]];
 
-const REPLACEMENTS: [Replacement; 5] =
-    [Replacement::Lru, Replacement::Fifo, Replacement::Random, Replacement::TreePlru, Replacement::Srrip];
+const REPLACEMENTS: [Replacement; 7] = [
+    Replacement::Lru,
+    Replacement::Fifo,
+    Replacement::Random,
+    Replacement::TreePlru,
+    Replacement::Srrip,
+    Replacement::Drrip,
+    Replacement::Ship,
+];
+
+/// Those that a design may name: some of the streams' programs, and a process.
+const CLASSES: [&str; 5] = ["p0", "p1", "p2", "process:2", "default"];
 
 /// What is drawn for one level, whatever its place.
 #[derive(Clone, Debug)]
@@ -49,6 +60,11 @@ struct RawLevel {
     /// Fills before a stream, and whether its lines are on their way for a while.
     streams_begin: (u32, bool),
     bus_cycles: u32,
+    /// Entries, degree, distance, and whether it goes by pages.
+    stride: Option<(u32, u32, u32, bool)>,
+    streamer: Option<(u32, u32, u32)>,
+    /// Bits of ways by class, of those whose number is below 256.
+    partition: Option<[u16; 5]>,
 }
 
 fn raw_level() -> impl Strategy<Value = RawLevel> {
@@ -57,7 +73,7 @@ fn raw_level() -> impl Strategy<Value = RawLevel> {
         1..6_u64,
         1..=8_u32,
         prop::bool::weighted(0.15),
-        0..5_usize,
+        0..REPLACEMENTS.len(),
         0..3_u64,
     );
     let write = (
@@ -73,7 +89,13 @@ fn raw_level() -> impl Strategy<Value = RawLevel> {
         (prop_oneof![2 => Just(1_u32), 2 => Just(2), 1 => Just(3)], prop::bool::weighted(0.6)),
         prop_oneof![3 => Just(0_u32), 1 => 1..30_u32],
     );
-    (shape, write, cycles, rules, buffers).prop_map(|(shape, write, cycles, rules, buffers)| RawLevel {
+    let prefetchers = (
+        prop::option::weighted(0.25, (1..4_u32, 1..4_u32, 1..4_u32, prop::bool::weighted(0.3))),
+        prop::option::weighted(0.25, (1..4_u32, 1..4_u32, 1..6_u32)),
+        prop::option::weighted(0.25, [0..512_u16, 0..512, 0..512, 0..512, 0..512]),
+    );
+    let parts = (shape, write, cycles, rules, buffers, prefetchers);
+    parts.prop_map(|(shape, write, cycles, rules, buffers, prefetchers)| RawLevel {
         line_step: shape.0,
         sets: shape.1,
         ways: shape.2,
@@ -90,6 +112,9 @@ fn raw_level() -> impl Strategy<Value = RawLevel> {
         streams: buffers.1,
         streams_begin: buffers.2,
         bus_cycles: buffers.3,
+        stride: prefetchers.0,
+        streamer: prefetchers.1,
+        partition: prefetchers.2,
     })
 }
 
@@ -282,12 +307,13 @@ pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
             for at in 0..base.levels.len() {
                 let (before, rest) = base.levels.split_at_mut(at);
                 let Some((level, later)) = rest.split_first_mut() else { continue };
-                (level.write_buffers, level.bus_cycles) = (None, 0);
-                level.streams = level.streams.map(|streams| StreamBuffers { timed: false, ..streams });
+                untime(level);
+                level.partition = None;
                 if later.iter().any(|other| is_behind(level, other)) {
                     continue;
                 }
                 (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+                (level.stride, level.streamer) = (None, None);
                 (level.inclusion, level.replacement) = (Inclusion::Neither, Replacement::Lru);
                 level.write_allocate = level.holds.data().then_some(allocates);
                 let is_physical = before.iter().any(|other| is_behind(level, other))
@@ -335,7 +361,10 @@ fn between(
     is_exclusive: bool,
 ) -> Design {
     let mut design = base.clone();
-    design.levels.iter_mut().for_each(untime);
+    design.levels.iter_mut().for_each(|level| {
+        untime(level);
+        level.partition = None;
+    });
     let line = design.levels.iter().map(|level| level.line.0).max().expect("a level") << raw.line_step;
     let is_physical = raw.addresses == 0 || design.levels.iter().any(|level| level.tag == AddressKind::Physical);
     let kind = if is_physical { AddressKind::Physical } else { AddressKind::Virtual };
@@ -352,6 +381,8 @@ fn between(
         let mut level =
             plain_level(format!("B{place}"), Both, raw, line << if is_exclusive { 0 } else { raw.line_step });
         (level.index, level.tag) = (kind, kind);
+        (level.stride, level.partition) = (None, None);
+        forget_instructions(&mut level);
         untime(&mut level);
         let before: Vec<usize> = (0..design.levels.len()).collect();
         if is_exclusive && place == 0 && design.levels.iter().all(|before| before.tag == kind) {
@@ -367,7 +398,15 @@ fn untime(level: &mut Level) {
     level.streams = level.streams.map(|streams| StreamBuffers { timed: false, ..streams });
 }
 
+/// Where nothing is learned from instructions.
+fn forget_instructions(level: &mut Level) {
+    if level.replacement == Replacement::Ship {
+        level.replacement = Replacement::Srrip;
+    }
+}
+
 fn strip(level: &mut Level) {
+    (level.stride, level.streamer, level.partition) = (None, None, None);
     (level.prefetch, level.victim, level.streams, level.bus_cycles) =
         (Prefetch::None, None, None, if level.bus_cycles > 25 { 9 } else { 0 });
     (level.inclusion, level.on_switch) = (Inclusion::Neither, OnSwitch::Keep);
@@ -412,6 +451,7 @@ fn make_inclusive(built: &[Level], level: &mut Level, before: &[usize]) {
     if level.ways == Ways::Full {
         level.ways = Ways::Count(4);
         level.size = Bytes(level.line.0 * 4);
+        level.partition = None;
     }
     let set = level.line.0 * if let Ways::Count(ways) = level.ways { u64::from(ways) } else { 1 };
     level.size = Bytes(level.size.0.max(largest).div_ceil(set) * set);
@@ -425,6 +465,8 @@ fn make_exclusive(built: &mut [Level], level: &mut Level, before: &[usize]) {
     (level.write, level.write_buffers) = (WritePolicy::Back, None);
     level.write_allocate = None;
     (level.prefetch, level.victim, level.streams) = (Prefetch::None, None, None);
+    (level.stride, level.streamer) = (None, None);
+    forget_instructions(level);
     for &index in before {
         let earlier = &mut built[index];
         (earlier.write, earlier.write_allocate, earlier.write_buffers) = (WritePolicy::Back, None, None);
@@ -432,13 +474,28 @@ fn make_exclusive(built: &mut [Level], level: &mut Level, before: &[usize]) {
     }
 }
 
+/// With one set there is nothing to duel about.
+fn replacement(raw: &RawLevel, sets: u64) -> Replacement {
+    match REPLACEMENTS[raw.replacement] {
+        Replacement::Drrip if sets == 1 => Replacement::Srrip,
+        replacement => replacement,
+    }
+}
+
+fn partition(raw: &RawLevel, ways: u32) -> Option<Partition> {
+    let masks = CLASSES.iter().zip(raw.partition?).filter(|(_, bits)| *bits < 256);
+    let text: Vec<String> =
+        masks.map(|(class, bits)| format!("{class}:{:x}", (bits & ((1 << ways) - 1)).max(1))).collect();
+    (!text.is_empty()).then(|| text.join("+").parse().expect("a partition"))
+}
+
 fn plain_level(name: String, holds: Holds, raw: &RawLevel, line: u64) -> Level {
-    let replacement = REPLACEMENTS[raw.replacement];
+    let sets = if raw.is_full { 1 } else { raw.sets };
+    let replacement = replacement(raw, sets);
     let ways = match replacement {
         Replacement::TreePlru => 1 << (raw.ways % 4),
         _ => raw.ways,
     };
-    let sets = if raw.is_full { 1 } else { raw.sets };
     let is_through = raw.write.0 && holds.data();
     let buffers = raw.write.2.map(|(count, drain_cycles)| WriteBuffers { count, drain_cycles });
     let (index, tag) = match raw.addresses {
@@ -473,6 +530,14 @@ fn plain_level(name: String, holds: Holds, raw: &RawLevel, line: u64) -> Level {
             allocate_after: raw.streams_begin.0,
             timed: raw.streams_begin.1,
         }),
+        stride: raw.stride.filter(|_| holds.data()).map(|(entries, degree, distance, is_page)| StridePrefetcher {
+            entries,
+            degree,
+            distance,
+            by: if is_page { StrideKey::Page } else { StrideKey::Instruction },
+        }),
+        streamer: raw.streamer.map(|(entries, degree, distance)| Streamer { entries, degree, distance }),
+        partition: partition(raw, ways),
     }
 }
 
@@ -481,9 +546,9 @@ fn on_switch(raw: &RawLevel) -> OnSwitch {
 }
 
 fn tlb(place: usize, holds: Holds, raw: &RawLevel, page_bits: u32) -> TlbLevel {
-    let replacement = REPLACEMENTS[raw.replacement];
-    let ways = if replacement == Replacement::TreePlru { 1 << (raw.ways % 3) } else { raw.ways % 4 + 1 };
     let sets = if raw.is_full { 1 } else { raw.sets % 3 + 1 };
+    let replacement = replacement(raw, sets);
+    let ways = if replacement == Replacement::TreePlru { 1 << (raw.ways % 3) } else { raw.ways % 4 + 1 };
     TlbLevel {
         name: format!("T{place}"),
         holds,

@@ -18,6 +18,13 @@ enum Event {
         first: u16,
         references: Vec<(u16, u16, u8, bool)>,
     },
+    /// One instruction, at equal distances.
+    Walk {
+        place: u16,
+        stride: i16,
+        count: u8,
+        is_store: bool,
+    },
     Switch {
         to: usize,
         is_voluntary: bool,
@@ -83,6 +90,9 @@ fn event() -> impl Strategy<Value = Event> {
             references,
         },
     );
+    let stride = prop_oneof![2 => 1..300_i16, 1 => -300..0_i16];
+    let walk = (any::<u16>(), stride, 2..8_u8, prop::bool::weighted(0.3))
+        .prop_map(|(place, stride, count, is_store)| Event::Walk { place, stride, count, is_store });
     let switch = (0..MOST_TASKS + 1, any::<bool>(), 0..10_u8).prop_map(|(to, is_voluntary, cause)| Event::Switch {
         to,
         is_voluntary,
@@ -101,7 +111,8 @@ fn event() -> impl Strategy<Value = Event> {
     });
     let page = (0..PAGES.len(), 0..6_u64, 0..2_u32).prop_map(|(page, frame, bits)| Event::Page { page, frame, bits });
     prop_oneof![
-        60 => block,
+        54 => block,
+        6 => walk,
         14 => switch,
         1 => Just(Event::Fork),
         1 => Just(Event::Command),
@@ -196,6 +207,7 @@ impl Writer {
             Event::Block { place, bytes, instructions, first, references } => {
                 self.block(*place, *bytes, *instructions, *first, references);
             }
+            &Event::Walk { place, stride, count, is_store } => self.walk(place, stride, count, is_store),
             &Event::Switch { to, is_voluntary, cause } => self.switch_to_some(to, is_voluntary, cause),
             Event::Fork if self.running_process().is_some() => self.birth(None, self.running),
             Event::Fork => {}
@@ -255,6 +267,24 @@ impl Writer {
         block.check(&references).expect("a block that cannot be was made");
         self.chunk.blocks.push(block);
         self.chunk.references.extend(references);
+    }
+
+    fn walk(&mut self, place: u16, stride: i16, count: u8, is_store: bool) {
+        let start = address(place);
+        for step in 0..i64::from(count) {
+            let offset = (start as i64 % 4096 + step * i64::from(stride)).rem_euclid(4096) as u64;
+            let data = start / 4096 * 4096 + offset;
+            let block = Block {
+                address: address(place.rotate_left(3)),
+                bytes: 4,
+                instructions: 1,
+                references: 1,
+                first_bytes: 4,
+                flags: BlockFlags::USER,
+            };
+            self.chunk.blocks.push(block);
+            self.chunk.references.push(Reference::new(data, 3, 3, is_store));
+        }
     }
 
     fn switch_to_some(&mut self, to: usize, is_voluntary: bool, cause: u8) {

@@ -1,6 +1,6 @@
 //! One level of one hierarchy: its sets, and which line leaves. Knows nothing of other levels.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -9,6 +9,7 @@ use switchcost_simulation_result::LevelCounts;
 
 use super::address::{Address, Tag};
 use super::fault::Fault;
+use super::prefetchers::{PageSeen, StrideSeen};
 use super::shape::Shape;
 
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,9 @@ pub(crate) struct Line {
     used: u64,
     came: u64,
     interval: u8,
+    /// What is left of the address of the instruction that brought it in, and whether it was found since.
+    pub(crate) signature: u64,
+    is_reused: bool,
     /// Prefetched, and not looked up since.
     pub(crate) is_unused: bool,
 }
@@ -35,6 +39,8 @@ impl Line {
             used: 0,
             came: 0,
             interval: 0,
+            signature: run.signature,
+            is_reused: false,
             is_unused: false,
         }
     }
@@ -69,6 +75,15 @@ pub(crate) struct Cache {
     pub(crate) pending: VecDeque<u64>,
     pub(crate) written_last: u64,
     pub(crate) counts: LevelCounts,
+    /// Oldest first.
+    pub(crate) strides: Vec<StrideSeen>,
+    pub(crate) pages: Vec<PageSeen>,
+    /// Ways that the running process may fill, a bit each.
+    open: u64,
+    /// Misses of the sets that lead for SRRIP less those of the others, and lines that BRRIP brought in.
+    duel: (i64, u64),
+    /// By signature.
+    histories: HashMap<u64, u8>,
     tree: Vec<Vec<bool>>,
     random: ChaCha8Rng,
     ticks: u64,
@@ -88,6 +103,11 @@ impl Cache {
             pending: VecDeque::new(),
             written_last: 0,
             counts: LevelCounts { name: shape.name.clone(), ..LevelCounts::default() },
+            strides: Vec::new(),
+            pages: Vec::new(),
+            open: u64::MAX,
+            duel: (512, 0),
+            histories: HashMap::new(),
             random: ChaCha8Rng::seed_from_u64(shape.seed),
             ticks: 0,
             shape,
@@ -125,12 +145,31 @@ impl Cache {
         self.find_victim(address).map(|index| &mut self.victims[index])
     }
 
+    /// A process runs.
+    pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
+        let mask = self.shape.partition.as_ref().and_then(|partition| partition.of(program, process));
+        self.open = mask.filter(|_| self.fault != Some(Fault::PartitionIsForgotten)).map_or(u64::MAX, |mask| mask.0);
+    }
+
+    fn is_open(&self, way: usize) -> bool {
+        way >= 64 || self.open & 1 << way != 0
+    }
+
+    fn history(&mut self, signature: u64) -> &mut u8 {
+        self.histories.entry(signature).or_insert(1)
+    }
+
     /// The line was found.
     pub(crate) fn touch(&mut self, set: usize, way: usize) {
         let now = self.tick();
         let line = self.sets[set][way].as_mut().expect("found");
         line.used = now;
         line.interval = 0;
+        line.is_reused = true;
+        let signature = line.signature;
+        let history = self.history(signature);
+        *history = (*history + 1).min(7);
+        let line = self.sets[set][way].as_mut().expect("found");
         if self.fault == Some(Fault::FifoSeesHits) {
             line.came = now;
         }
@@ -140,9 +179,12 @@ impl Cache {
     /// Makes room in the line's set and puts it there; gives the line that left for it.
     pub(crate) fn put(&mut self, mut line: Line) -> Option<Line> {
         let set = line.address.set(&self.shape);
-        let way = self.sets[set].iter().position(Option::is_none).unwrap_or_else(|| self.leaving_way(set));
+        let empty = (0..self.shape.ways).find(|&way| self.is_open(way) && self.sets[set][way].is_none());
+        let way = empty.unwrap_or_else(|| self.leaving_way(set));
+        self.remember(self.sets[set][way]);
         let now = self.tick();
-        (line.used, line.came, line.interval) = (now, now, 2);
+        (line.used, line.came, line.is_reused) = (now, now, false);
+        line.interval = self.comes_in_with(set, line.signature);
         if self.fault == Some(Fault::SrripComesInWithThree) {
             line.interval = 3;
         }
@@ -153,24 +195,60 @@ impl Cache {
         left
     }
 
-    /// Of a full set.
+    /// A line that is replaced and was not found speaks against others of its instruction.
+    fn remember(&mut self, left: Option<Line>) {
+        let Some(left) = left.filter(|left| !left.is_reused) else { return };
+        if self.fault != Some(Fault::ShipForgivesAll) {
+            let history = self.history(left.signature);
+            *history = history.saturating_sub(1);
+        }
+    }
+
+    /// The prediction of a line that comes in.
+    fn comes_in_with(&mut self, set: usize, signature: u64) -> u8 {
+        let replacement = self.shape.replacement;
+        match replacement {
+            Replacement::Ship if *self.history(signature) == 0 => 3,
+            Replacement::Drrip if self.is_bimodal(set) => {
+                self.duel.1 += 1;
+                if self.duel.1.is_multiple_of(32) { 2 } else { 3 }
+            }
+            _ => 2,
+        }
+    }
+
+    /// Whether a set takes BRRIP, and what that says of it where it leads.
+    fn is_bimodal(&mut self, set: usize) -> bool {
+        let sets = self.shape.sets as usize;
+        let period = if sets < 8 { sets } else { (sets / 32).max(8) };
+        let score = &mut self.duel.0;
+        match set % period {
+            0 => *score = (*score + 1).min(1023),
+            1 => *score = (*score - 1).max(0),
+            _ => return *score > 512 && self.fault != Some(Fault::DrripIsSrrip),
+        }
+        set % period == 1
+    }
+
+    /// Of a set that is full where lines may come in.
     fn leaving_way(&mut self, set: usize) -> usize {
-        let ways = self.shape.ways;
+        let open: Vec<usize> = (0..self.shape.ways).filter(|&way| self.is_open(way)).collect();
         let lines = &mut self.sets[set];
         let full = |line: &Option<Line>| line.expect("the set is full");
+        let open_ways = || open.iter().copied();
         match self.shape.replacement {
             Replacement::Lru if self.fault == Some(Fault::LruTakesNewest) => {
-                (0..ways).max_by_key(|&way| full(&lines[way]).used).expect("a way")
+                open_ways().max_by_key(|&way| full(&lines[way]).used).expect("a way")
             }
-            Replacement::Lru => (0..ways).min_by_key(|&way| full(&lines[way]).used).expect("a way"),
-            Replacement::Fifo => (0..ways).min_by_key(|&way| full(&lines[way]).came).expect("a way"),
-            Replacement::Random => self.random.next_u32() as usize % ways,
-            Replacement::TreePlru => pointed_at(&self.tree[set], ways),
-            Replacement::Srrip => loop {
-                if let Some(way) = lines.iter().position(|line| full(line).interval == 3) {
+            Replacement::Lru => open_ways().min_by_key(|&way| full(&lines[way]).used).expect("a way"),
+            Replacement::Fifo => open_ways().min_by_key(|&way| full(&lines[way]).came).expect("a way"),
+            Replacement::Random => open[self.random.next_u32() as usize % open.len()],
+            Replacement::TreePlru => pointed_at(&self.tree[set], self.shape.ways, &open),
+            Replacement::Srrip | Replacement::Drrip | Replacement::Ship => loop {
+                if let Some(way) = open_ways().find(|&way| full(&lines[way]).interval == 3) {
                     break way;
                 }
-                lines.iter_mut().flatten().for_each(|line| line.interval += 1);
+                open_ways().for_each(|way| lines[way].as_mut().expect("the set is full").interval += 1);
             },
         }
     }
@@ -201,11 +279,15 @@ impl Cache {
     }
 }
 
-fn pointed_at(tree: &[bool], ways: usize) -> usize {
+/// A half without any way that is open is left aside.
+fn pointed_at(tree: &[bool], ways: usize, open: &[usize]) -> usize {
     let (mut node, mut first, mut ways) = (1, 0, ways);
     while ways > 1 {
         ways /= 2;
-        let is_upper = tree[node];
+        let lower = first..first + ways;
+        let upper = first + ways..first + 2 * ways;
+        let has_any = |half: &std::ops::Range<usize>| open.iter().any(|way| half.contains(way));
+        let is_upper = if tree[node] { has_any(&upper) } else { !has_any(&lower) };
         node = 2 * node + usize::from(is_upper);
         first += if is_upper { ways } else { 0 };
     }

@@ -10,6 +10,24 @@ pub(crate) enum Fault {
     TreeForgetsFills,
     /// A new line comes in with 3.
     SrripComesInWithThree,
+    /// DRRIP's other sets do not follow those that lead.
+    DrripIsSrrip,
+    /// Lines that leave without having been found say nothing of their instruction.
+    ShipForgivesAll,
+    /// Every process fills all ways.
+    PartitionIsForgotten,
+    /// Strides are those of lines, and not of references.
+    StridesSeeEachLine,
+    /// A stride shorter than a line leads into the same line.
+    ShortStridesStayShort,
+    /// A page that is gone through downwards is not followed.
+    StreamerGoesUpOnly,
+    /// One step gives the direction.
+    StreamerStartsAtOnce,
+    /// Prefetchers learn from prefetches and stores that go on, too.
+    AnyRequestTrains,
+    /// A flush leaves what prefetchers know alone.
+    FlushKeepsPrefetchers,
     /// One write buffer too many.
     OneBufferMore,
     /// A flush at a switch leaves the TLBs alone.

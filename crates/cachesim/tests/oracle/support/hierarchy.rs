@@ -17,6 +17,8 @@ pub(crate) struct Step {
     pub(crate) virt: u64,
     /// The first one in that line that is asked for.
     pub(crate) first_byte: u64,
+    /// The last byte of the instruction that loads or stores.
+    pub(crate) instruction: Option<u64>,
     /// Whether it is the first look-up of its reference: at most one miss is counted until the next first one.
     pub(crate) is_first: bool,
 }
@@ -71,7 +73,17 @@ impl Hierarchy {
             }
         }
         let owner = if self.fault == Some(Fault::KernelOwnsNothing) { step.process } else { address.owner() };
-        let mut run = Run { clock, stall_cycles, owner, process: step.process };
+        let asking = if step.kind == Kind::Fetch { Some(step.first_byte) } else { step.instruction };
+        let mut run = Run {
+            clock,
+            stall_cycles,
+            owner,
+            process: step.process,
+            instruction: step.instruction,
+            signature: folded(asking.unwrap_or(0)),
+            first_byte: step.first_byte,
+            is_first_line: step.is_first,
+        };
         let is_miss = stack.look_up_first(&mut run, step.kind, address).is_miss;
         if is_miss {
             if !*has_missed || self.fault == Some(Fault::EachLineIsAMiss) {
@@ -80,6 +92,11 @@ impl Hierarchy {
             *has_missed = true;
         }
         is_miss
+    }
+
+    /// A process runs.
+    pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
+        self.caches.levels.iter_mut().for_each(|cache| cache.let_fill(program, process));
     }
 
     /// Misses by level so far.
@@ -121,6 +138,16 @@ impl Hierarchy {
             tlbs: counts(&self.tlbs),
         }
     }
+}
+
+/// Pieces of 14 bits, one put on the other.
+fn folded(mut address: u64) -> u64 {
+    let mut all = 0;
+    while address > 0 {
+        all ^= address % (1 << 14);
+        address >>= 14;
+    }
+    all
 }
 
 /// Adds the counters of a hierarchy of the same design.

@@ -142,6 +142,10 @@ impl Stack {
         if self.fault != Some(Fault::FlushKeepsRuns) {
             cache.runs.clear();
         }
+        if self.fault != Some(Fault::FlushKeepsPrefetchers) {
+            cache.strides.clear();
+            cache.pages.clear();
+        }
         cache.reset_replacement();
     }
 }

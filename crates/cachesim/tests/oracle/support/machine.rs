@@ -108,6 +108,8 @@ pub(crate) struct Machine {
     pub(crate) evictors: Vec<(usize, u32, bool, u64)>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,
+    /// Names of the processes that run.
+    pub(crate) programs: HashMap<u32, String>,
     fault: Option<Fault>,
 }
 
@@ -143,6 +145,7 @@ impl Machine {
             evictors: Vec::new(),
             absences: HashMap::new(),
             departures: HashMap::new(),
+            programs: HashMap::new(),
             fault,
         }
     }
@@ -314,6 +317,12 @@ impl Machine {
     }
 
     fn step(&mut self, step: Step) -> [bool; 2] {
+        let program = self.programs.get(&step.process).cloned().unwrap_or_default();
+        self.private(step.process);
+        let private = self.privates.get_mut(&step.process).expect("made above");
+        for hierarchy in [&mut self.shared, &mut private.hierarchy, &mut self.flushed] {
+            hierarchy.let_fill(&program, step.process);
+        }
         let address = match step.is_tlb {
             true => of_step(step),
             false => self.memory.address(step.process, step.virt, step.kind == Kind::Store),
@@ -446,7 +455,7 @@ impl Machine {
         let is_ordered = |level: &Cache| {
             let shape = &level.shape;
             let is_lru = shape.ways == 1 || shape.replacement == Replacement::Lru;
-            is_lru && shape.victim.is_none() && shape.streams.is_none() && !shape.prefetches_next
+            is_lru && shape.victim.is_none() && shape.streams.is_none() && !shape.prefetches()
         };
         let is_before = |before: &Cache| {
             let (one, other) = (before.shape.holds, levels[level].shape.holds);

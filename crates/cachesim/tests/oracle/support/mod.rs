@@ -8,6 +8,7 @@ pub(crate) mod lines;
 pub(crate) mod machine;
 pub(crate) mod mappings;
 pub(crate) mod memory;
+pub(crate) mod prefetchers;
 pub(crate) mod process_table;
 pub(crate) mod shape;
 pub(crate) mod simulator;

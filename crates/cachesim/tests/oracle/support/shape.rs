@@ -1,8 +1,8 @@
 //! What a level is made of, the same for caches and TLBs.
 
 use switchcost_design::{
-    AddressKind, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, StreamBuffers, TlbLevel, VictimCache, Ways,
-    WriteBuffers, WritePolicy,
+    AddressKind, Holds, Inclusion, Level, OnSwitch, Partition, Prefetch, Replacement, StreamBuffers, Streamer,
+    StridePrefetcher, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
 };
 
 #[derive(Clone)]
@@ -27,6 +27,9 @@ pub(crate) struct Shape {
     pub(crate) prefetches_next: bool,
     pub(crate) victim: Option<VictimCache>,
     pub(crate) streams: Option<StreamBuffers>,
+    pub(crate) stride: Option<StridePrefetcher>,
+    pub(crate) streamer: Option<Streamer>,
+    pub(crate) partition: Option<Partition>,
 }
 
 fn ways_of(ways: Ways, lines: u64) -> u64 {
@@ -61,6 +64,9 @@ impl Shape {
             prefetches_next: level.prefetch == Prefetch::NextLine,
             victim: level.victim,
             streams: level.streams,
+            stride: level.stride,
+            streamer: level.streamer,
+            partition: level.partition.clone(),
         }
     }
 
@@ -88,7 +94,15 @@ impl Shape {
             prefetches_next: false,
             victim: None,
             streams: None,
+            stride: None,
+            streamer: None,
+            partition: None,
         }
+    }
+
+    /// Whether lines come into the sets unasked.
+    pub(crate) fn prefetches(&self) -> bool {
+        self.prefetches_next || self.stride.is_some() || self.streamer.is_some()
     }
 
     pub(crate) fn is_inclusive(&self) -> bool {

@@ -141,6 +141,9 @@ impl Oracle {
         let facts = self.table.facts(process, b"");
         facts.instructions += u64::from(block.instructions);
         let program = facts.name.clone();
+        self.designs.iter_mut().for_each(|design| {
+            design.machine.programs.insert(process, program.clone());
+        });
         let place = self.table.place(block.address);
         let tuple = Tuple {
             segment: number,
@@ -281,6 +284,7 @@ impl Oracle {
         let program = self.table.facts(self.table.process, b"").name.clone();
         let cause = self.segment.as_ref().expect("a task runs").cause.clone();
         for design in &mut self.designs {
+            design.machine.programs.insert(self.table.process, program.clone());
             let steps = Steps::new(&design.machine.design, self.table.process).kernel(kind, address, bytes);
             design.machine.references_of(self.table.process, &steps);
             design.see_places(&self.table, &program, &cause);

@@ -60,6 +60,13 @@ pub(crate) struct Run<'a> {
     pub(crate) owner: u32,
     /// The process that runs.
     pub(crate) process: u32,
+    /// The last byte of the instruction that loads or stores, where there is one.
+    pub(crate) instruction: Option<u64>,
+    /// Of the instruction that loads, stores or is fetched.
+    pub(crate) signature: u64,
+    /// The first byte that is asked for.
+    pub(crate) first_byte: u64,
+    pub(crate) is_first_line: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -71,9 +78,9 @@ pub(crate) struct Reply {
 
 /// A request as one level gets it.
 #[derive(Clone, Copy)]
-struct Ask {
-    kind: Kind,
-    address: Address,
+pub(crate) struct Ask {
+    pub(crate) kind: Kind,
+    pub(crate) address: Address,
     /// A demand request: the processor waits for its cycles.
     is_demand: bool,
     /// How much later than the clock it comes.
@@ -159,6 +166,14 @@ impl Stack {
 
     fn look_up(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
         let ask = Ask { address: ask.address.line(self.levels[level].shape.line), ..ask };
+        let reply = self.answer(run, level, ask);
+        if ask.is_demand || self.fault == Some(Fault::AnyRequestTrains) {
+            self.train(run, level, ask);
+        }
+        reply
+    }
+
+    fn answer(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
         if let Some((set, way)) = self.levels[level].find(ask.address) {
             return self.hit(run, level, ask, set, way);
         }
@@ -204,7 +219,7 @@ impl Stack {
         let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.victim_hits += 1;
         let mut line = self.levels[level].victims.remove(index);
-        (line.owner, line.by, line.address) = (run.owner, run.process, ask.address);
+        (line.owner, line.by, line.address, line.signature) = (run.owner, run.process, ask.address, run.signature);
         line.is_modified &= self.fault != Some(Fault::VictimForgetsModified);
         self.bring_in(level, line, ask.time(run));
         if self.is_written(ask.kind) {
@@ -327,7 +342,16 @@ impl Stack {
     }
 
     fn prefetch_next(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
-        let Some(address) = self.behind(level, ask.address) else { return };
+        if self.behind(level, ask.address).is_some() {
+            self.bring_ahead(run, level, ask, 1);
+        }
+    }
+
+    /// A line so many lines away comes in, unless it is there.
+    pub(crate) fn bring_ahead(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, lines: i64) {
+        let bytes = lines * self.levels[level].shape.line as i64;
+        let virt = ask.address.virt.wrapping_add_signed(bytes);
+        let address = Address { virt, phys: ask.address.phys.wrapping_add_signed(bytes), ..ask.address };
         if self.levels[level].holding(address).is_some() {
             return;
         }

@@ -15,6 +15,8 @@ struct First {
 
 pub(crate) struct Steps {
     process: u32,
+    /// Of the load or store under way.
+    instruction: Option<u64>,
     fetch: Vec<First>,
     data: Vec<First>,
     pub(crate) steps: Vec<Step>,
@@ -31,6 +33,7 @@ impl Steps {
     pub(crate) fn new(design: &Design, process: u32) -> Steps {
         Steps {
             process,
+            instruction: None,
             fetch: first_levels(design, switchcost_design::Holds::instructions),
             data: first_levels(design, switchcost_design::Holds::data),
             steps: Vec::new(),
@@ -48,7 +51,9 @@ impl Steps {
             waiting.push((first, later));
         }
         for reference in references {
-            self.fetch_until(&mut waiting, block.address.saturating_add(u64::from(reference.through())));
+            let end = block.address.saturating_add(u64::from(reference.through()));
+            self.fetch_until(&mut waiting, end);
+            self.instruction = Some(end);
             let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
             self.touch(kind, reference.address(), u64::from(reference.bytes()));
         }
@@ -76,7 +81,8 @@ impl Steps {
     fn look_up(&mut self, first: First, kind: Kind, lines: &[u64], first_byte: u64) {
         for (index, &virt) in lines.iter().enumerate() {
             let (is_tlb, process, first_byte) = (first.is_tlb, self.process, virt.max(first_byte));
-            self.steps.push(Step { is_tlb, kind, process, virt, first_byte, is_first: index == 0 });
+            let (instruction, is_first) = (self.instruction, index == 0);
+            self.steps.push(Step { is_tlb, kind, process, virt, first_byte, instruction, is_first });
         }
     }
 

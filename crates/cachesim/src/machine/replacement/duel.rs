@@ -1,0 +1,49 @@
+//! Which of two policies misses less, as found in a few sets that lead (Qureshi et al., ISCA 2007; Jaleel et al., ISCA 2010).
+
+use super::{SRRIP_INSERTED, SRRIP_LEAVES};
+
+/// Sets that lead for each policy, in caches of that many sets and more.
+const LEADERS: usize = 32;
+/// In smaller ones, one of so many sets.
+const FEWEST_FOLLOWERS: usize = 8;
+/// A counter of 10 bits. Above the middle SRRIP has missed more.
+const MIDDLE: u16 = 512;
+const MOST: u16 = 1023;
+/// BRRIP brings one line in this many in as SRRIP does, all others as those that leave next.
+const BIMODAL: u32 = 32;
+
+/// Set dueling between SRRIP and BRRIP.
+#[derive(Debug)]
+pub(super) struct Duel {
+    /// Of so many sets in a row, the first leads for SRRIP, the second for BRRIP.
+    period: usize,
+    counter: u16,
+    /// Lines that BRRIP has brought in.
+    bimodal: u32,
+}
+
+impl Duel {
+    pub(super) fn new(sets: usize) -> Duel {
+        Duel { period: (sets / LEADERS).max(sets.min(FEWEST_FOLLOWERS)).max(1), counter: MIDDLE, bimodal: 0 }
+    }
+
+    /// A line comes into a set, which its leaders count as a miss. Gives its prediction.
+    pub(super) fn comes_into(&mut self, set: usize) -> u64 {
+        let is_bimodal = match set % self.period {
+            0 => {
+                self.counter = (self.counter + 1).min(MOST);
+                false
+            }
+            1 => {
+                self.counter = self.counter.saturating_sub(1);
+                true
+            }
+            _ => self.counter > MIDDLE,
+        };
+        if !is_bimodal {
+            return SRRIP_INSERTED;
+        }
+        self.bimodal = (self.bimodal + 1) % BIMODAL;
+        if self.bimodal == 0 { SRRIP_INSERTED } else { SRRIP_LEAVES }
+    }
+}

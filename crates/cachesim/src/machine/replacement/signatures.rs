@@ -1,0 +1,56 @@
+//! Whether lines that an instruction brings in are found again (Wu et al., MICRO 2011).
+
+use super::{SRRIP_INSERTED, SRRIP_LEAVES};
+
+/// Counters of 3 bits, by the 14 bits that are left of an instruction's address.
+const BITS: u32 = 14;
+const MOST: u8 = 7;
+/// An instruction of which nothing is known brings in lines that are found again.
+const UNKNOWN: u8 = 1;
+
+/// The signature history counter table, and what it remembers of each line. Empty where no policy asks.
+#[derive(Debug)]
+pub(super) struct Signatures {
+    counters: Vec<u8>,
+    /// By slot: the signature of the instruction that brought the line in, and whether it was found since.
+    lines: Vec<(u16, bool)>,
+    /// Of the instruction that asks.
+    asking: u16,
+}
+
+impl Signatures {
+    /// For so many lines.
+    pub(super) fn new(lines: usize) -> Signatures {
+        let counters = if lines > 0 { 1 << BITS } else { 0 };
+        Signatures { counters: vec![UNKNOWN; counters], lines: vec![(0, false); lines], asking: 0 }
+    }
+
+    pub(super) fn asked_by(&mut self, instruction: u64) {
+        let mask = (1 << BITS) - 1;
+        self.asking =
+            (0..u64::BITS).step_by(BITS as usize).fold(0, |all, bit| all ^ (instruction >> bit & mask) as u16);
+    }
+
+    /// A line is found: so are others of its instruction.
+    pub(super) fn found(&mut self, slot: usize) {
+        let (signature, is_found) = &mut self.lines[slot];
+        *is_found = true;
+        let counter = &mut self.counters[usize::from(*signature)];
+        *counter = (*counter + 1).min(MOST);
+    }
+
+    /// A line comes in. Gives its prediction.
+    pub(super) fn came(&mut self, slot: usize) -> u64 {
+        self.lines[slot] = (self.asking, false);
+        if self.counters[usize::from(self.asking)] == 0 { SRRIP_LEAVES } else { SRRIP_INSERTED }
+    }
+
+    /// A line leaves for another one: if it was not found, others of its instruction will not be.
+    pub(super) fn left(&mut self, slot: usize) {
+        let (signature, is_found) = self.lines[slot];
+        if !is_found {
+            let counter = &mut self.counters[usize::from(signature)];
+            *counter = counter.saturating_sub(1);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What may stand beside a level.
+
+use std::ops::RangeInclusive;
+
+use super::{MOST_BUFFERED, check_cycles};
+use crate::Level;
+use crate::error::{Part, UnrealisableDesign};
+
+/// Fills before a stream begins: of lines of 4 bytes, all of a page.
+const RUNS: RangeInclusive<u32> = 1..=1024;
+/// Of prefetchers: lines and strides beyond a page of lines of 4 bytes lead nowhere.
+const ENTRIES: RangeInclusive<u32> = 1..=65_536;
+const DEGREES: RangeInclusive<u32> = 1..=64;
+const DISTANCES: RangeInclusive<u32> = 1..=1024;
+
+pub(super) fn check_buffers(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+    if let Some(victim) = level.victim {
+        place.require(
+            victim.lines != 0 && u64::from(victim.lines) <= MOST_BUFFERED,
+            "victim.lines",
+            victim.lines,
+            "1 to 65536",
+            "leave victim out where there is none",
+        )?;
+        check_cycles(place, "victim.hit_cycles", victim.hit_cycles)?;
+    }
+    let Some(streams) = level.streams else { return Ok(()) };
+    for (field, number) in [("streams.count", streams.count), ("streams.depth", streams.depth)] {
+        place.require(number != 0, field, 0, "1 or more", "leave streams out where there are none")?;
+    }
+    let lines = u64::from(streams.count) * u64::from(streams.depth);
+    place.require(
+        lines <= MOST_BUFFERED,
+        "streams",
+        format_args!("count x depth = {lines}"),
+        "at most 65536 lines",
+        "take fewer or shorter ones",
+    )?;
+    place.require(
+        RUNS.contains(&streams.allocate_after),
+        "streams.allocate_after",
+        streams.allocate_after,
+        "1 to 1024",
+        "leave it out where each miss begins a stream",
+    )?;
+    check_cycles(place, "streams.hit_cycles", streams.hit_cycles)
+}
+
+pub(super) fn check_prefetchers(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
+    let stride = level.stride.map(|stride| {
+        [
+            ("stride.entries", stride.entries, ENTRIES),
+            ("stride.degree", stride.degree, DEGREES),
+            ("stride.distance", stride.distance, DISTANCES),
+        ]
+    });
+    let streamer = level.streamer.map(|streamer| {
+        [
+            ("streamer.entries", streamer.entries, ENTRIES),
+            ("streamer.degree", streamer.degree, DEGREES),
+            ("streamer.distance", streamer.distance, DISTANCES),
+        ]
+    });
+    for (field, number, range) in [stride, streamer].into_iter().flatten().flatten() {
+        let needed = format!("{} to {}", range.start(), range.end());
+        let name = field.split('.').next().unwrap_or(field);
+        let remedy = format!("leave {name} out where there is none");
+        place.require(range.contains(&number), field, number, needed, remedy)?;
+    }
+    place.require(
+        level.stride.is_none() || level.holds.data(),
+        "stride",
+        "it on a level for instructions only",
+        "a level that holds data",
+        "leave it out: strides are those of loads and stores",
+    )
+}
