@@ -15,6 +15,7 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
         tasks: 2,
         working_set: WorkingSet::NONE,
         away: None,
+        vectors: None,
         placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
         policy: Policy::Fifo,
         runtime: None,
