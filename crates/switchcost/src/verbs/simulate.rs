@@ -174,8 +174,13 @@ pub(crate) fn live(
             return run.chunk(chunk);
         }
         run.leave_kernel_out(chunk);
-        let purpose = skip.purpose(chunk);
-        run.part(chunk, purpose, None)
+        let counted = skip.split(chunk);
+        let mut simulate = |chunk: &mut Chunk| {
+            let purpose = skip.purpose(chunk);
+            run.part(chunk, purpose, None)
+        };
+        simulate(chunk)?;
+        counted.map_or(Ok(()), |mut counted| simulate(&mut counted))
     });
     if let Some(part) = skip.part() {
         run = run.of_part(part, None);

@@ -24,6 +24,14 @@ impl Skip {
         self.switches > 0
     }
 
+    /// Takes away what counts of a chunk in which counting begins: from the first switch behind those skipped on.
+    pub(super) fn split(&self, chunk: &mut Chunk) -> Option<Chunk> {
+        let left = self.switches.checked_sub(self.seen).filter(|left| *left > 0)?;
+        let mut switches = chunk.marks.iter().filter(|placed| placed.mark.is_switch());
+        let first = switches.nth(usize::try_from(left).ok()?)?.before_block as usize;
+        Some(chunk.split_off(first))
+    }
+
     /// What the next chunk is for: it counts where as many switches lie before it.
     pub(super) fn purpose(&mut self, chunk: &Chunk) -> Purpose {
         let counts = self.seen >= self.switches;
@@ -50,31 +58,44 @@ impl Skip {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_trace::{Block, Cause, Mark, Placed, TaskId};
+    use switchcost_trace::{Block, Cause, Mark, TaskId};
 
     use super::*;
 
+    /// A block of ten instructions behind each switch.
     fn chunk(switches: u32) -> Chunk {
-        let switch = |number: u32| Placed {
-            before_block: 0,
-            mark: Mark::Switch {
-                from: TaskId(number % 2 + 1),
-                to: TaskId(2 - number % 2),
-                is_voluntary: false,
-                cause: Cause::Quantum,
-            },
+        let switch = |number: u32| Mark::Switch {
+            from: TaskId(number % 2 + 1),
+            to: TaskId(2 - number % 2),
+            is_voluntary: false,
+            cause: Cause::Quantum,
         };
-        let block = Block { instructions: 10, ..Block::default() };
-        Chunk { marks: (0..switches).map(switch).collect(), blocks: [block].into_iter().collect(), ..Chunk::default() }
+        let mut chunk = Chunk::default();
+        for number in 0..switches {
+            chunk.mark(switch(number));
+            chunk.blocks.push(Block { instructions: 10, ..Block::default() });
+        }
+        chunk
+    }
+
+    fn switches(chunk: &Chunk) -> usize {
+        chunk.marks.iter().filter(|placed| placed.mark.is_switch()).count()
     }
 
     #[test]
-    fn counting_begins_with_the_chunk_behind_as_many_switches() {
+    fn counting_begins_with_the_first_switch_behind_those_skipped() {
         let mut skip = Skip::of(5);
-        let purposes = [3, 2, 1].map(|switches| skip.purpose(&chunk(switches)));
-        assert_eq!(purposes, [Purpose::WarmUp, Purpose::WarmUp, Purpose::Count { part: 0 }]);
+        let (mut first, mut second, third) = (chunk(3), chunk(4), chunk(1));
+        assert_eq!((skip.split(&mut first), skip.purpose(&first)), (None, Purpose::WarmUp));
+        let counted = skip.split(&mut second).expect("the sixth is in it");
+        assert_eq!((switches(&second), switches(&counted)), (2, 2));
+        assert_eq!(
+            [&second, &counted, &third].map(|chunk| skip.purpose(chunk)),
+            [Purpose::WarmUp, Purpose::Count { part: 0 }, Purpose::Count { part: 0 }]
+        );
+        assert_eq!(skip.split(&mut chunk(9)), None, "it has begun");
         let part = skip.part().expect("a part");
-        assert_eq!((part.from_instruction, part.to_instruction, part.warm_up_instructions), (20, 30, 20));
+        assert_eq!((part.from_instruction, part.to_instruction, part.warm_up_instructions), (50, 80, 50));
     }
 
     #[test]
