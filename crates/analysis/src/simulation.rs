@@ -46,7 +46,7 @@ pub use findings::{
     Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, ExcessPart, FULL_FROM, Findings,
     FunctionFinding, FunctionMisses, Group, GroupFinding, Growth, KernelFills, KernelFinding, LengthDistribution,
     LengthPoint, LevelFinding, LossFinding, OfLevel, OriginFinding, Part, Point, PrefetchFinding, ProcessFinding,
-    ProcessLevel, Spread, SurvivorBias, Switches, TrafficFinding,
+    ProcessLevel, Spread, SurvivorBias, Switches, TASKS, TrafficFinding,
 };
 pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};

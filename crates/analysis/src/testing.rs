@@ -41,6 +41,7 @@ impl FakeCase {
             tasks: 2,
             working_set: WorkingSet::NONE,
             away: None,
+            vectors: None,
             placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
             policy: Policy::Fifo,
             runtime: None,

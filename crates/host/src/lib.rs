@@ -45,5 +45,6 @@ pub mod timer;
 pub mod twin;
 pub mod twin_group;
 pub mod usage;
+pub mod vector_state;
 pub mod watcher;
 mod windows;

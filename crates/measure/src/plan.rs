@@ -7,6 +7,7 @@ mod sizes;
 use strum::{Display, EnumString};
 use switchcost_record::{
     Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, Rounds, RuntimeCase, SwitchPlan,
+    VectorCase,
 };
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -77,6 +78,8 @@ pub struct Selection {
     pub reload: bool,
     /// What the others touch meanwhile; empty means as much. Asks for the reload, too.
     pub away: Vec<Bytes>,
+    /// Vector registers that are in use at each hand-off.
+    pub vectors: Vec<VectorCase>,
     /// Whether two CPUs that share a cache are to use it at once, beside the same in turn on one of them.
     pub is_concurrent: bool,
     /// Where.
@@ -124,6 +127,7 @@ impl Selection {
             && self.sizes.is_empty()
             && self.strides.is_empty()
             && self.accesses.is_empty()
+            && self.vectors.is_empty()
             && matches!(self.placement, PlacementChoice::One(_) | PlacementChoice::Unpinned)
             && self.pattern == Pattern::Strided
             && self.sharing == Sharing::Private
@@ -202,6 +206,7 @@ struct Draft {
     tasks: u32,
     working_set: WorkingSet,
     away: Option<Bytes>,
+    vectors: Option<VectorCase>,
     /// Another policy than the one selected.
     policy: Option<Policy>,
     runtime: Option<RuntimeCase>,
@@ -211,8 +216,17 @@ struct Draft {
 
 impl Draft {
     fn direct(mechanism: Mechanism, between: Between) -> Draft {
-        let (working_set, across_cpus) = (WorkingSet::NONE, between != Between::User);
-        Draft { mechanism, between, tasks: 2, working_set, away: None, policy: None, runtime: None, across_cpus }
+        Draft {
+            mechanism,
+            between,
+            tasks: 2,
+            working_set: WorkingSet::NONE,
+            away: None,
+            vectors: None,
+            policy: None,
+            runtime: None,
+            across_cpus: between != Between::User,
+        }
     }
 
     fn pipe(size: Bytes, stride: Bytes, access: Access) -> Draft {
@@ -222,7 +236,7 @@ impl Draft {
 
     fn into_case(self, selection: &Selection, placement: Placement) -> Case {
         let policy = self.policy.unwrap_or(selection.policy);
-        let Draft { mechanism, between, tasks, working_set, away, runtime, across_cpus, .. } = self;
+        let Draft { mechanism, between, tasks, working_set, away, vectors, runtime, across_cpus, .. } = self;
         // Contexts of one thread are all on the thread's CPU; and who is compared with tasks that run at once takes turns on one.
         let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
@@ -231,7 +245,7 @@ impl Draft {
         };
         // A runtime does as it likes: what the kernel counts of it is told.
         let switches = if runtime.is_some() { None } else { switch_plan(mechanism, between, &placement, policy) };
-        Case { mechanism, between, tasks, working_set, away, placement, policy, runtime, switches }
+        Case { mechanism, between, tasks, working_set, away, vectors, placement, policy, runtime, switches }
     }
 }
 

@@ -132,9 +132,9 @@ impl Experiment for Ring {
         let mut handoffs = Vec::with_capacity(count as usize);
         self.shared.stamp_sent();
         out.send()?;
-        let set = &self.case.working_set;
-        pass_on(&self.shared, back, out, &[], set, batch.warm_up, None)?;
-        let time = pass_on(&self.shared, back, out, &[], set, count, Some(&mut handoffs))?;
+        let turn = self.own.turn(&self.shared, false);
+        pass_on(&self.shared, back, out, turn, batch.warm_up, None)?;
+        let time = pass_on(&self.shared, back, out, turn, count, Some(&mut handoffs))?;
         let timed = self.finish(batch, back, Passed::timed(time))?;
         Ok(Some((timed, handoffs)))
     }

@@ -104,6 +104,7 @@ mod tests {
             tasks,
             working_set: WorkingSet::NONE,
             away: None,
+            vectors: None,
             placement: Placement { cpus: Vec::new(), relation: Relation::Unpinned },
             policy: Policy::Other,
             runtime: None,

@@ -21,6 +21,7 @@ mod readers;
 mod runtime;
 mod sample;
 mod switch_path;
+mod vector_state;
 
 pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
 pub use file::{BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
@@ -37,3 +38,4 @@ pub use readers::Readers;
 pub use runtime::{Class, HandoffFacts, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};
 pub use switch_path::SwitchPath;
+pub use vector_state::{VectorCase, VectorState};

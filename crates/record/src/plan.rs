@@ -6,7 +6,7 @@ use strum::{Display, EnumIter, EnumString};
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::WorkingSet;
 
-use crate::{Between, Mechanism, RuntimeCase};
+use crate::{Between, Mechanism, RuntimeCase, VectorCase};
 
 /// The scheduling policy of the tasks.
 #[derive(
@@ -95,6 +95,9 @@ pub struct Case {
     /// comes back: several walks behind each switch. `None` where a switch is compared with none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
+    /// Vector registers that are in use whenever a task hands on the token; `None` where that is left to the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<VectorCase>,
     /// Where the tasks run.
     pub placement: Placement,
     /// Under which policy.
@@ -108,11 +111,12 @@ pub struct Case {
 }
 
 impl Case {
-    /// How the token is handed over, in a word: `pipe`, or of a runtime `go/channel`.
+    /// How the token is handed over, in a word: `pipe`, with vector registers in use `pipe/avx512`, or of a runtime `go/channel`.
     pub fn name(&self) -> String {
-        match &self.runtime {
-            Some(RuntimeCase { runtime, handoff, .. }) => format!("{runtime}/{handoff}"),
-            None => self.mechanism.to_string(),
+        match (&self.runtime, &self.vectors) {
+            (Some(RuntimeCase { runtime, handoff, .. }), _) => format!("{runtime}/{handoff}"),
+            (None, Some(VectorCase { state, .. })) => format!("{}/{state}", self.mechanism),
+            (None, None) => self.mechanism.to_string(),
         }
     }
 

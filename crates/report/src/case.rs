@@ -5,7 +5,7 @@ use switchcost_units::format_cpu_list;
 
 use crate::for_programs::Column;
 
-pub(crate) const CASE_COLUMNS: [Column<Case>; 16] = [
+pub(crate) const CASE_COLUMNS: [Column<Case>; 18] = [
     ("mechanism", |c| c.mechanism.to_string()),
     ("between", |c| c.between.to_string()),
     ("tasks", |c| c.tasks.to_string()),
@@ -22,6 +22,8 @@ pub(crate) const CASE_COLUMNS: [Column<Case>; 16] = [
     ("relation", |c| c.placement.relation.to_string()),
     ("policy", |c| c.policy.to_string()),
     ("away_bytes", |c| c.away.map(|away| away.0.to_string()).unwrap_or_default()),
+    ("vector_state", |c| c.vectors.map(|vectors| vectors.state.to_string()).unwrap_or_default()),
+    ("xsave_bytes", |c| c.vectors.map(|vectors| vectors.xsave_bytes.0.to_string()).unwrap_or_default()),
 ];
 
 #[cfg(test)]
@@ -41,6 +43,7 @@ mod tests {
             tasks: 2,
             working_set: WorkingSet::NONE,
             away: None,
+            vectors: None,
             placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
             policy: Policy::Fifo,
             runtime: None,

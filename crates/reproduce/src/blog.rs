@@ -233,6 +233,13 @@ fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Foun
     Ok(Found::new(vec![term], format!("{} of them involuntary", percent(share))))
 }
 
+/// Those of them that were involuntary.
+fn involuntary_an_iteration(records: &Records) -> Result<Found, String> {
+    let ((all, low, high), share) = switches(records, PROGRAM)?;
+    let term = Term::new("involuntary switches an iteration", all * share, low * share, high * share);
+    Ok(Found::new(vec![term], format!("{} voluntary ones", number(all * (1.0 - share)))))
+}
+
 fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
     let (held, _) = switches(records, PROGRAM)?;
     let (unlocked, share) = switches(records, Mechanism::MutexCondvarUnlocked)?;
@@ -310,6 +317,7 @@ fn counted_by_perf(records: &Records) -> Exhibit {
 pub(crate) fn quantities() -> Quantities {
     vec![
         ("four-switches", |r| switches_an_iteration(r, PROGRAM)),
+        ("not-always-preempted", involuntary_an_iteration),
         ("fewer-when-unlocked", fewer_when_unlocked),
         ("mostly-kernel", mostly_kernel),
         ("elapsed-a-switch", |r| Ok(in_microseconds(elapsed(r)?))),

@@ -74,6 +74,7 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
         counted::figure_4(records),
         simulated::figure_4(records),
         with_kernel::figure_4(records),
+        with_kernel::figure_2(records),
         pages::exhibit(records),
         hiding::exhibit(records),
     ]

@@ -42,6 +42,9 @@ pub struct Step {
 }
 
 impl Step {
+    /// Stands for a trace of its own that a step keeps beside its record, for others to read by its name.
+    pub const OWN_TRACE: &'static str = "OWN-TRACE";
+
     /// A command line, as one would type it; no word of it holds a space.
     pub(crate) fn new(name: impl Into<String>, line: &str) -> Step {
         let arguments = line.split_whitespace().map(str::to_owned).collect();

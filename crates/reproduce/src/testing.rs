@@ -51,6 +51,12 @@ pub(crate) fn estimate(ns: f64) -> Estimate {
     }
 }
 
+/// A cost with an interval of so many nanoseconds to either side.
+pub(crate) fn within(ns: f64, half: f64) -> Estimate {
+    let ends = (ns - half, ns + half);
+    Estimate { low: ends.0, high: ends.1, within_run: ends, ..estimate(ns) }
+}
+
 /// A case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
     let record = MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");

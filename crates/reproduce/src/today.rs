@@ -6,11 +6,13 @@
 mod generations;
 mod kernel;
 mod order;
+mod penalty;
 mod servers;
 mod shared_cache;
 #[cfg(test)]
 pub(crate) mod tests;
 mod validated;
+mod vectors;
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::{Between, CacheKind, HostManifest, Mechanism};
@@ -21,6 +23,7 @@ use crate::{Effort, Exhibit, Records, Site, Step};
 const DIRECT: &str = "today-direct";
 const KERNEL: &str = "today-kernel";
 const SHARED_CACHE: &str = "today-shared-cache";
+const VECTORS: &str = "today-vectors";
 const WALKS: &str = "today-walks";
 const ROUND_ROBIN: &str = "today-round-robin";
 const AFFINITY: &str = "today-affinity";
@@ -113,6 +116,9 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             &format!("measure --mechanism pipe --between process --size {sizes} --no-counters --cpu {cpu}{speed}"),
         ),
     ];
+    let line =
+        format!("measure --mechanism pipe --between process --vector-state all --no-counters --cpu {cpu}{speed}");
+    steps.push(Step::new(VECTORS, &line));
     if let Some(other) = site.noisy_cpu {
         steps.push(Step::new(
             SHARED_CACHE,
@@ -140,6 +146,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     }
     if site.has_guest {
         steps.extend(servers::steps(site));
+        steps.extend(penalty::steps(site));
     }
     steps
 }
@@ -148,7 +155,9 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![
         generations::exhibit(records),
         validated::exhibit(records),
+        vectors::exhibit(records),
         kernel::exhibit(records),
+        penalty::exhibit(records),
         shared_cache::exhibit(records),
         order::exhibit(records),
         servers::exhibit(records),
@@ -156,12 +165,16 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
 }
 
 pub(crate) fn quantities() -> Quantities {
-    let mut all = generations::quantities();
-    all.extend(kernel::quantities());
-    all.extend(shared_cache::quantities());
-    all.extend(order::quantities());
-    all.extend(servers::quantities());
-    all
+    [
+        generations::quantities(),
+        vectors::quantities(),
+        kernel::quantities(),
+        penalty::quantities(),
+        shared_cache::quantities(),
+        order::quantities(),
+        servers::quantities(),
+    ]
+    .concat()
 }
 
 /// The results of a measurement with a mechanism, between processes where the kernel switches.

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use strum::IntoEnumIterator;
-use switchcost_record::{Between, Mechanism, Policy, printable};
+use switchcost_record::{Between, Mechanism, Policy, VectorState, printable};
 use switchcost_report::Format;
 use switchcost_report::observe::By;
 use switchcost_units::{Bytes, CpuId, Nanos};
@@ -175,7 +175,7 @@ pub(crate) enum PlacementFlag {
 }
 
 /// What a ready-made list already settles.
-pub(crate) const SELECTORS: [&str; 15] = [
+pub(crate) const SELECTORS: [&str; 16] = [
     "mechanism",
     "runtime",
     "runtime_command",
@@ -189,6 +189,7 @@ pub(crate) const SELECTORS: [&str; 15] = [
     "pages",
     "reload",
     "away",
+    "vector_state",
     "concurrent",
     "placement",
 ];
@@ -281,6 +282,12 @@ pub(crate) struct MeasureArguments {
     /// What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size]; implies --reload
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
     pub(crate) away: Vec<Bytes>,
+
+    /// Vector registers that are in use at each hand-off, which the kernel then saves and loads: init (none), sse, avx, avx512, amx, or
+    /// all that this machine has [default: what the program happens to use]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
+          help_heading = "What to measure")]
+    pub(crate) vector_state: Vec<VectorStateFlag>,
 
     /// Compare two tasks that take turns on one CPU with the same on two CPUs at once that share a cache: by how much a walk is
     /// slower than alone, either way; implies --placement pair
@@ -488,6 +495,30 @@ impl MeasureArguments {
 }
 
 /// Parses a name of a closed list, and says the whole list where it is another.
+/// Vector registers by name, or all that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VectorStateFlag {
+    All,
+    One(VectorState),
+}
+
+impl std::fmt::Display for VectorStateFlag {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            VectorStateFlag::All => to.write_str("all"),
+            VectorStateFlag::One(state) => state.fmt(to),
+        }
+    }
+}
+
+impl std::str::FromStr for VectorStateFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "all" { Ok(VectorStateFlag::All) } else { parse_named(text).map(VectorStateFlag::One) }
+    }
+}
+
 fn parse_named<T>(text: &str) -> Result<T, String>
 where
     T: std::str::FromStr + IntoEnumIterator + std::fmt::Display,

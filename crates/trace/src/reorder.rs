@@ -10,10 +10,13 @@
 //! disk): it stays off while the others execute as many instructions as they did then. All this had happened in the trace before the task
 //! came back, so there is always a task that may run.
 //!
+//! *Page faults.* Where they are asked for, a task also leaves at the first use of each page of a file, and is away while the disk reads.
+//!
 //! *What does not change.* A call that did not block in the trace does not block in another order: a reader that found its
 //! pipe filled may come before the writer. Where the trace has no system calls at all, whole turns take their place.
 
 mod decoded;
+mod paging;
 mod pieces;
 mod queue;
 mod replay;

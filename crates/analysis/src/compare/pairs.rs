@@ -91,6 +91,7 @@ pub(super) fn is_same(a: &Case, b: &Case) -> bool {
         && a.tasks == b.tasks
         && a.working_set == b.working_set
         && a.away == b.away
+        && a.vectors == b.vectors
         && a.policy == b.policy
         && a.placement.relation == b.placement.relation
         && a.placement.cpus.len() == b.placement.cpus.len()

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use switchcost_record::{Between, Case, Class, Mechanism, Policy, Relation};
+use switchcost_record::{Between, Case, Class, Mechanism, Policy, Relation, VectorState};
 use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
@@ -39,6 +39,10 @@ pub struct Conditions<'a> {
     policy: Policy,
     /// What the other tasks touch while the first task is away, if the case is about the reload.
     away_bytes: Option<Bytes>,
+    /// Vector registers that are in use whenever a task hands on the token, where that was asked for.
+    vector_state: Option<VectorState>,
+    /// What XSAVE writes of them.
+    xsave_bytes: Option<Bytes>,
 }
 
 impl<'a> From<&'a Case> for Conditions<'a> {
@@ -61,6 +65,8 @@ impl<'a> From<&'a Case> for Conditions<'a> {
             runtime_handoff: case.runtime.as_ref().map(|of| of.handoff.as_str()),
             runtime_class: case.runtime.as_ref().map(|of| of.class),
             away_bytes: case.away,
+            vector_state: case.vectors.map(|vectors| vectors.state),
+            xsave_bytes: case.vectors.map(|vectors| vectors.xsave_bytes),
         }
     }
 }

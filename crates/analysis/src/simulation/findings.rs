@@ -150,7 +150,12 @@ pub enum Group {
     Cause(String),
     /// As `Class`, by why the segment ends instead of why it begins.
     EndClass(&'static str),
+    /// In a guest: of `programs`, or of `kernel threads`, which enter the kernel by nothing.
+    Tasks(&'static str),
 }
+
+/// Those of a guest's tasks that are processes, and those that are not.
+pub const TASKS: [&str; 2] = ["programs", "kernel threads"];
 
 impl Group {
     /// What it is made of, in every format for programs.
@@ -160,6 +165,7 @@ impl Group {
             Group::Class(_) => "class",
             Group::Cause(_) => "cause",
             Group::EndClass(_) => "end-class",
+            Group::Tasks(_) => "tasks",
         }
     }
 
@@ -167,7 +173,7 @@ impl Group {
     pub fn name(&self) -> &str {
         match self {
             Group::All => "all",
-            Group::Class(name) | Group::EndClass(name) => name,
+            Group::Class(name) | Group::EndClass(name) | Group::Tasks(name) => name,
             Group::Cause(name) => name,
         }
     }

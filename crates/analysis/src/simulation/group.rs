@@ -1,17 +1,17 @@
 //! One group of segments: its curve, its cut-off, its cost.
 
-use switchcost_simulation_result::Depth;
+use switchcost_simulation_result::{Depth, SwitchCause};
 
 use super::context::Context;
 use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums};
 use super::curve::points;
 use super::design_sums::DesignSums;
-use super::findings::{CLASSES, Cost, Group, GroupFinding, cause_name, class_of};
+use super::findings::{CLASSES, Cost, Group, GroupFinding, TASKS, cause_name, class_of};
 use super::interval::BATCHES;
 use super::sums::{Cell, Cycles, Sum, add_all};
 use crate::order_statistics::nearest_rank;
 
-/// All segments, then the classes that occur, then the causes that occur, those with most segments first.
+/// All segments, then the classes that occur, in a guest the kinds of tasks, then the causes that occur, those with most segments first.
 pub(crate) fn groups(context: &Context<'_>, depth: Depth, sums: &DesignSums) -> Vec<GroupFinding> {
     let head = context.head;
     let all: Vec<usize> = (0..head.causes.len()).collect();
@@ -20,12 +20,22 @@ pub(crate) fn groups(context: &Context<'_>, depth: Depth, sums: &DesignSums) -> 
         let members: Vec<usize> = all.iter().copied().filter(|i| class_of(&head.causes[*i]) == number).collect();
         groups.push(finding(context, depth, sums, Group::Class(name), &members));
     }
+    for (is_of_kernel, name) in [false, true].into_iter().zip(TASKS).filter(|_| head.trace.guest.is_some()) {
+        let members: Vec<usize> =
+            all.iter().copied().filter(|i| is_kernel_thread(&head.causes[*i]) == is_of_kernel).collect();
+        groups.push(finding(context, depth, sums, Group::Tasks(name), &members));
+    }
     let each = |i: &usize| finding(context, depth, sums, Group::Cause(cause_name(&head.causes[*i])), &[*i]);
     let mut causes: Vec<GroupFinding> = all.iter().map(each).collect();
     causes.sort_by_key(|group| std::cmp::Reverse(group.segments));
     groups.extend(causes);
     groups.retain(|group| group.group == Group::All || group.segments > 0);
     groups
+}
+
+/// A thread of the kernel is in no entry of it when it leaves the CPU.
+fn is_kernel_thread(cause: &SwitchCause) -> bool {
+    cause.entry == "unknown"
 }
 
 fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group, causes: &[usize]) -> GroupFinding {

@@ -9,7 +9,8 @@ use super::findings::Group;
 
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct KindAndName<'a> {
-    /// `all`; `class`; `cause`; `end-class`: by why segments end.
+    /// `all`; `class`; `cause`; `end-class`: by why segments end; `tasks`: a guest's `programs` or
+    /// `kernel threads`.
     kind: &'static str,
     /// Of a class: `system call`, `page fault`, `involuntary`, `other`; of a cause: such as `voluntary syscall read`.
     name: &'a str,

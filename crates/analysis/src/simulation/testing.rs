@@ -13,6 +13,16 @@ pub(crate) const INTERVALS: u32 = 100;
 /// In each tuple.
 pub(crate) const GAINED_CYCLES: u64 = 3;
 
+/// What a guest was.
+pub(crate) fn guest() -> switchcost_simulation_result::GuestFacts {
+    switchcost_simulation_result::GuestFacts {
+        kernel: "vmlinuz".to_owned(),
+        command_line: String::new(),
+        slice_ns: None,
+        instructions_per_second: 1_000_000_000,
+    }
+}
+
 /// Causes of the heads made here.
 pub(crate) const READ: u32 = 1;
 pub(crate) const QUANTUM: u32 = 2;

@@ -1,8 +1,10 @@
 use proptest::prelude::*;
-use switchcost_simulation_result::{ByView, GainedCycles, Interval, OfOthers};
+use switchcost_simulation_result::{ByView, GainedCycles, Interval, OfOthers, SwitchCause};
 
-use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts};
-use super::{Cost, Findings, Group, GroupFinding, Growth, Part, SurvivorBias, are_orders, over_orders, over_trials};
+use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts, guest};
+use super::{
+    Cost, Findings, Group, GroupFinding, Growth, Part, SurvivorBias, TASKS, are_orders, over_orders, over_trials,
+};
 
 fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{found}, need {expected}");
@@ -618,4 +620,25 @@ fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval()
     assert_eq!((began.segments, began.instructions), (100, 95_000));
     close(began.excess_cycles_per_switch, 400.0 + (0..100).map(|i| f64::from(i % 7)).sum::<f64>() / 100.0);
     assert!(began.excess.low.is_some_and(|low| low > 400.0), "{:?}", began.excess);
+}
+
+/// The paper's switches are between processes alone; a guest's are to threads of its kernel, too.
+#[test]
+fn switches_to_kernel_threads_stand_apart_in_a_guest() {
+    let mut run = Run::new();
+    run.head.causes.push(SwitchCause { is_voluntary: true, entry: "unknown".to_owned(), syscall: None });
+    let thread = run.head.causes.len() as u32 - 1;
+    for _ in 0..200 {
+        run.segment(0, QUANTUM, 5 * LENGTH, 1.0, |_| 0.2);
+        run.segment(1, thread, LENGTH / 10, 1.0, |_| 3.0);
+    }
+    let of = |run: &Run, name: &'static str| {
+        let groups = run.findings().designs.swap_remove(0).groups;
+        let found = groups.into_iter().find(|group| group.group == Group::Tasks(name));
+        found.map(|group| (group.segments, group.cost_cycles.estimate.expect("a cost").round() as u64))
+    };
+    assert_eq!(TASKS.map(|name| of(&run, name)), [None, None], "no guest, no kernel threads");
+    run.head.trace.guest = Some(guest());
+    // A fifth of a cycle for each of 50,000 instructions; three for each of a thousand.
+    assert_eq!(TASKS.map(|name| of(&run, name)), [Some((200, 10_000)), Some((200, 3_000))]);
 }

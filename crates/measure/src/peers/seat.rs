@@ -7,6 +7,7 @@ use switchcost_host::clock::Clock;
 use switchcost_host::ipc::Channel;
 use switchcost_host::memory::Memory;
 use switchcost_host::usage;
+use switchcost_host::vector_state::Vectors;
 use switchcost_record::{Case, KernelSwitches, Mechanism};
 use switchcost_workload::{WorkingSet, walk};
 
@@ -45,7 +46,37 @@ pub(crate) struct Seat {
     mechanism: Mechanism,
     array: Option<Memory>,
     set: WorkingSet,
+    vectors: Option<Vectors>,
     _imposed: Imposed,
+}
+
+/// What a task does between receiving the token and sending it on.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn<'a> {
+    memory: &'a [AtomicU64],
+    set: &'a WorkingSet,
+    vectors: Option<&'a Vectors>,
+}
+
+impl Turn<'_> {
+    /// Walks, and then loads the vector registers: they are in use when the kernel switches.
+    #[inline(always)]
+    fn take(self) {
+        walk(self.memory, self.set);
+        if let Some(vectors) = self.vectors {
+            vectors.load();
+        }
+    }
+
+    /// Whether the registers are still in use behind the last hand-off.
+    fn check(self) -> io::Result<()> {
+        match self.vectors.filter(|vectors| !vectors.are_in_use()) {
+            None => Ok(()),
+            Some(_) => Err(io::Error::other(
+                "found vector registers not in use behind a hand-off, need those that were loaded",
+            )),
+        }
+    }
 }
 
 impl Seat {
@@ -61,9 +92,10 @@ impl Seat {
         let mut imposed = discipline.pin(index)?;
         let set = case.working_set_of(index);
         let array = private_array(&set, seed.wrapping_add(index as u64))?;
+        let vectors = case.vectors.map(|vectors| Vectors::new(vectors.state)).transpose()?;
         discipline.tighten(&mut imposed)?;
         let (tasks, mechanism) = (u64::from(case.tasks), case.mechanism);
-        Ok(Seat { index, tasks, mechanism, array, set, _imposed: imposed })
+        Ok(Seat { index, tasks, mechanism, array, set, vectors, _imposed: imposed })
     }
 
     /// The life of a peer: takes its seat and follows commands until it is killed.
@@ -130,6 +162,11 @@ impl Seat {
         }
     }
 
+    /// A turn of this task.
+    pub(crate) fn turn<'a>(&'a self, shared: &'a Shared, walks: bool) -> Turn<'a> {
+        Turn { memory: self.memory(shared, walks), set: &self.set, vectors: self.vectors.as_ref() }
+    }
+
     /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. The switches are counted from behind the
     /// first receive, where that is not timed.
     pub(crate) fn pass_on(
@@ -141,27 +178,12 @@ impl Seat {
         warm_up: u64,
         rounds: u64,
     ) -> io::Result<Passed> {
-        let memory = self.memory(shared, walks);
-        let first = if warm_up > 0 { Some(self.first_round(shared, from, to, memory)?) } else { None };
-        pass_on(shared, from, to, memory, &self.set, warm_up.saturating_sub(1), None)?;
-        let time = pass_on(shared, from, to, memory, &self.set, rounds, None)?;
+        let turn = self.turn(shared, walks);
+        let first = if warm_up > 0 { Some(first_round(shared, from, to, turn)?) } else { None };
+        pass_on(shared, from, to, turn, warm_up.saturating_sub(1), None)?;
+        let time = pass_on(shared, from, to, turn, rounds, None)?;
+        turn.check()?;
         Ok(Passed { time, first })
-    }
-
-    /// The first of the untimed rounds; gives the switches up to its receive.
-    fn first_round(
-        &self,
-        shared: &Shared,
-        from: &dyn Channel,
-        to: &dyn Channel,
-        memory: &[AtomicU64],
-    ) -> io::Result<KernelSwitches> {
-        from.recv()?;
-        let so_far = usage::own_switches();
-        walk(memory, &self.set);
-        shared.stamp_sent();
-        to.send()?;
-        Ok(so_far)
     }
 
     /// Walks while all other tasks do: none begins before all are there, and none stops before all have walked enough, so that
@@ -197,6 +219,16 @@ impl Seat {
     }
 }
 
+/// The first of the untimed rounds; gives the switches up to its receive.
+fn first_round(shared: &Shared, from: &dyn Channel, to: &dyn Channel, turn: Turn<'_>) -> io::Result<KernelSwitches> {
+    from.recv()?;
+    let so_far = usage::own_switches();
+    turn.take();
+    shared.stamp_sent();
+    to.send()?;
+    Ok(so_far)
+}
+
 /// The one loop of tasks that walk without handing anything on, at once or alone.
 #[inline(never)]
 fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64) -> Split {
@@ -216,8 +248,7 @@ pub(crate) fn pass_on(
     shared: &Shared,
     from: &dyn Channel,
     to: &dyn Channel,
-    memory: &[AtomicU64],
-    set: &WorkingSet,
+    turn: Turn<'_>,
     rounds: u64,
     mut singles: Option<&mut Vec<u32>>,
 ) -> io::Result<Split> {
@@ -230,7 +261,7 @@ pub(crate) fn pass_on(
         if let Some(singles) = &mut singles {
             singles.push(u32::try_from(received.0.wrapping_sub(sent.0)).unwrap_or(u32::MAX));
         }
-        walk(memory, set);
+        turn.take();
         time.add_walk(received, shared.stamp_sent());
         to.send()?;
     }

@@ -87,6 +87,14 @@ pub enum PlanError {
         /// What it was to be measured over.
         what: String,
     },
+    /// Vector registers where no task of ours hands a token on right behind loading them.
+    #[error(
+        "found {mechanism} with --vector-state, need a token that tasks of the kernel hand on: --mechanism pipe, eventfd, futex and the like"
+    )]
+    Vectors {
+        /// The mechanism.
+        mechanism: Mechanism,
+    },
     /// Too few repetitions for the confidence.
     #[error(
         "found at most {most} repetitions, need {needed} or more for an interval of {percent}; raise \
@@ -166,7 +174,16 @@ fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     }
     check_at_once(case)?;
     check_reload(case)?;
+    check_vectors(case)?;
     check_memory(case, host)
+}
+
+/// Only the tasks of a ring load them, each right before it hands on the token.
+fn check_vectors(case: &Case) -> Result<(), PlanError> {
+    let mechanism = case.mechanism;
+    let is_ring = case.between != Between::User
+        && !matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic);
+    if case.vectors.is_none() || is_ring { Ok(()) } else { Err(PlanError::Vectors { mechanism }) }
 }
 
 /// Two cores that share a cache: hardware threads of one core slow each other down without any cache, and what shares none has nothing

@@ -1,6 +1,6 @@
 //! The ready-made lists of cases, and how much time each gets.
 
-use switchcost_record::{Between, HostManifest, Mechanism, Policy};
+use switchcost_record::{Between, HostManifest, Mechanism, Policy, VectorCase};
 use switchcost_units::{Bytes, Nanos};
 use switchcost_workload::{Access, Pattern, WorkingSet};
 
@@ -160,7 +160,8 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
         for tasks in &tasks {
             for working_set in sets.iter().copied().filter(|set| set.is_empty() || walks(selection, &how)) {
                 for away in away(selection, working_set.size_bytes) {
-                    drafts.push(Draft { tasks: *tasks, working_set, away, ..how.clone() });
+                    let draft = |vectors| Draft { tasks: *tasks, working_set, away, vectors, ..how.clone() };
+                    drafts.extend(vectors(selection).into_iter().map(draft));
                 }
             }
         }
@@ -199,6 +200,14 @@ const BESIDE_RUNTIMES: [(Mechanism, Between); 3] =
 fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     match selection.away.as_slice() {
         [] if selection.reload => vec![Some(size)],
+        [] => vec![None],
+        named => named.iter().copied().map(Some).collect(),
+    }
+}
+
+/// The vector registers that are named; else whatever the program leaves in them.
+fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
+    match selection.vectors.as_slice() {
         [] => vec![None],
         named => named.iter().copied().map(Some).collect(),
     }

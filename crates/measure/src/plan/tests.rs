@@ -1,5 +1,5 @@
 use super::*;
-use switchcost_record::{Cache, CacheKind, Fact, Rounds};
+use switchcost_record::{Cache, CacheKind, Fact, Rounds, VectorState};
 
 fn host() -> HostManifest {
     let text = include_str!("../../tests/host.json");
@@ -22,6 +22,7 @@ fn selection() -> Selection {
         pages: Pages::Base,
         reload: false,
         away: vec![],
+        vectors: Vec::new(),
         is_concurrent: false,
         placement: PlacementChoice::One(CpuId(1)),
         policy: Policy::Fifo,
@@ -433,4 +434,23 @@ fn on_one_cpu_and_on_two_those_that_stay_on_one_are_measured_once() {
     };
     assert_eq!((on("go/channel"), on("futex")), (vec![1, 2], vec![1, 2]));
     assert_eq!((on("go/await"), on("fiber")), (vec![1], vec![1]));
+}
+
+#[test]
+fn each_state_of_the_vector_registers_is_a_case_of_its_own() {
+    let case = |state, bytes| VectorCase { state, xsave_bytes: Bytes(bytes) };
+    let vectors = vec![case(VectorState::Init, 0), case(VectorState::Avx512, 2368)];
+    let wanted = Selection { vectors, ..selection() };
+    let plan = make(&wanted).expect("a plan");
+    let names: Vec<String> = plan.cases.iter().map(Case::name).collect();
+    assert_eq!(names, ["pipe/init", "pipe/avx512"]);
+    for mechanism in [Mechanism::Fiber, Mechanism::Preempt] {
+        assert_eq!(
+            message(&Selection { mechanisms: vec![mechanism], ..wanted.clone() }),
+            format!(
+                "found {mechanism} with --vector-state, need a token that tasks of the kernel hand on: --mechanism pipe, eventfd, futex and the \
+                 like"
+            )
+        );
+    }
 }

@@ -15,6 +15,7 @@ fn order(script: &str) -> Order {
             tasks: 2,
             working_set: WorkingSet::NONE,
             away: None,
+            vectors: None,
             placement: Placement { cpus: Vec::new(), relation: Relation::Unpinned },
             policy: Policy::Other,
             runtime: Some(RuntimeCase { runtime, handoff, class: Class::HandOff }),

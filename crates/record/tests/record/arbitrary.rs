@@ -12,7 +12,7 @@ use switchcost_record::{
     CountedHandoffs, CpuQuota, Cycles, End, EndReason, Evidence, Fact, HandoffFacts, Header, HostManifest,
     InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement, Plan, Policy,
     Refusal, Relation, Rounds, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest, SelfTestOutcome,
-    SharedCost, SwitchPath, SwitchPlan, Tlb, TlbKind, Walks, WarmUp,
+    SharedCost, SwitchPath, SwitchPlan, Tlb, TlbKind, VectorCase, VectorState, Walks, WarmUp,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -274,7 +274,12 @@ fn runtime_run(cases: u32) -> impl Strategy<Value = RuntimeRun> {
 
 fn case() -> impl Strategy<Value = Case> {
     let runtime = option::of(runtime_case()).boxed();
-    (case_of_the_kernel(), runtime).prop_map(|(case, runtime)| Case { runtime, ..case }).boxed()
+    let vectors = option::of(
+        (one_of::<VectorState>(), number()).prop_map(|(state, bytes)| VectorCase { state, xsave_bytes: Bytes(bytes) }),
+    );
+    (case_of_the_kernel(), runtime, vectors)
+        .prop_map(|(case, runtime, vectors)| Case { runtime, vectors, ..case })
+        .boxed()
 }
 
 fn case_of_the_kernel() -> BoxedStrategy<Case> {
@@ -287,6 +292,7 @@ fn case_of_the_kernel() -> BoxedStrategy<Case> {
             tasks,
             working_set,
             away,
+            vectors: None,
             placement,
             policy,
             runtime: None,

@@ -15,6 +15,7 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
         tasks: 2,
         working_set: WorkingSet::NONE,
         away: None,
+        vectors: None,
         placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
         policy: Policy::Fifo,
         runtime: None,
@@ -256,7 +257,7 @@ fn csv_has_a_row_for_each_pair() {
     assert_eq!(lines.len(), 4);
     assert!(
         lines[0].starts_with("mechanism,between,tasks,")
-            && lines[0].contains(",cpus,relation,policy,away_bytes,quantity,")
+            && lines[0].contains(",cpus,relation,policy,away_bytes,vector_state,xsave_bytes,quantity,")
     );
     assert!(lines[1].starts_with("pipe,process,2,0,") && lines[1].contains(",slower,"), "{}", lines[1]);
     assert!(lines[3].ends_with(",not comparable,the base record has no such case,"), "{}", lines[3]);

@@ -79,7 +79,8 @@ fn subject(finding: &CaseFinding) -> String {
         Between::User => "user-level contexts",
     };
     let place = if finding.case.placement.is_one_cpu() { "" } else { &format!(" ({})", placement(&finding.case)) };
-    format!("A {what} between {between} {}{place}", means(finding.case.mechanism))
+    let vectors = finding.case.vectors.map(|vectors| format!(", vector registers {vectors},")).unwrap_or_default();
+    format!("A {what} between {between} {}{vectors}{place}", means(finding.case.mechanism))
 }
 
 fn means(mechanism: Mechanism) -> &'static str {

@@ -68,7 +68,7 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     }
 }
 
-/// What was claimed; where it is not reproduced, what was found instead, or what is missing.
+/// What was claimed; where it is not reproduced, what was found instead and the reason, or what is missing.
 fn line(place: &str, claim: &Claim) -> String {
     let statement = &claim.entry.statement;
     match (&claim.missing, claim.verdict) {
@@ -78,6 +78,9 @@ fn line(place: &str, claim: &Claim) -> String {
         (Some(why), _) if claim.alone != Verdict::Undecided => {
             format!("{place}: {statement}. Found: {}; {why}", claim.found)
         }
-        _ => format!("{place}: {statement}. Found: {}", claim.found),
+        _ => {
+            let reason = claim.why_not.as_ref().map(|why| format!(". Why: {why}")).unwrap_or_default();
+            format!("{place}: {statement}. Found: {}{reason}", claim.found)
+        }
     }
 }

@@ -30,6 +30,7 @@ fn some_claim() -> Claim {
         others: Vec::new(),
         missing: None,
         reasons: Vec::new(),
+        why_not: None,
     }
 }
 
@@ -53,7 +54,11 @@ fn exhibits() -> Vec<Exhibit> {
         title: "Cost by size".to_owned(),
         claims: vec![
             claim(Kind::Tested, Verdict::Holds),
-            Claim { reasons: vec![reason], ..claim(Kind::Tested, Verdict::Differs) },
+            Claim {
+                reasons: vec![reason],
+                why_not: Some("the wind".to_owned()),
+                ..claim(Kind::Tested, Verdict::Differs)
+            },
             Claim {
                 found: String::new(),
                 missing: Some("no record".to_owned()),
@@ -131,7 +136,7 @@ fn the_screen_begins_with_what_is_not_reproduced() {
         assert!(text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
         let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
         assert!(place("of 90 claims") < place("\nNot reproduced\n"), "{text}");
-        assert!(place("Figure 1: it rises. Found: 1.00 us") < place("\nInconclusive\n"), "{text}");
+        assert!(place("Figure 1: it rises. Found: 1.00 us. Why: the wind") < place("\nInconclusive\n"), "{text}");
     }
 }
 
@@ -207,6 +212,8 @@ fn json_keeps_numbers_and_reasons() {
     );
     assert_eq!(value["exhibits"][0]["claims"][1]["verdict"], "differs");
     assert_eq!(value["exhibits"][0]["claims"][1]["reasons"][0]["statement"], "the wind");
+    assert_eq!(value["exhibits"][0]["claims"][1]["why_not"], "the wind");
+    assert!(value["exhibits"][0]["claims"][0].get("why_not").is_none());
     assert_eq!(value["exhibits"][0]["claims"][0]["rule"], serde_json::json!({"every": [0.5, null]}));
     assert_eq!(value["exhibits"][0]["claims"][0]["terms"][0]["low"], 0.9);
 }

@@ -31,9 +31,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Classes, and the most frequent causes; a cause that is a class of its own is not shown twice.
+/// Classes, a guest's kinds of tasks, and the most frequent causes; a cause that is a class of its own is not shown twice.
 fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
-    let classes = design.groups.iter().filter(|group| matches!(group.group, Group::All | Group::Class(_)));
+    let is_class = |group: &Group| matches!(group, Group::All | Group::Class(_) | Group::Tasks(_));
+    let classes = design.groups.iter().filter(move |group| is_class(&group.group));
     let causes = design.groups.iter().filter(|group| matches!(group.group, Group::Cause(_)));
     classes.chain(causes.take(CAUSES))
 }
@@ -42,6 +43,7 @@ fn row(design: &DesignFinding, group: &GroupFinding) -> Vec<Entry> {
     let name = match &group.group {
         Group::All => "all".to_owned(),
         Group::Class(class) => (*class).to_owned(),
+        Group::Tasks(tasks) => format!("of {tasks}"),
         Group::Cause(cause) => format!("  {cause}"),
         Group::EndClass(class) => format!("before {class}"),
     };

@@ -42,7 +42,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 fn name(group: &Group) -> String {
     match group {
         Group::All => "all".to_owned(),
-        Group::Class(class) => (*class).to_owned(),
+        Group::Class(class) | Group::Tasks(class) => (*class).to_owned(),
         Group::Cause(cause) => cause.clone(),
         Group::EndClass(class) => format!("before {class}"),
     }

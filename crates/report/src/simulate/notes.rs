@@ -89,7 +89,7 @@ fn without_interval(design: &DesignFinding) -> Vec<String> {
     let why = |group: &GroupFinding| {
         let name = match &group.group {
             Group::All => "all switches",
-            Group::Class(name) => name,
+            Group::Class(name) | Group::Tasks(name) => name,
             Group::Cause(_) | Group::EndClass(_) => return None,
         };
         group.cost_cycles.why.as_ref().map(|why| format!("{name}: {why}"))
@@ -102,7 +102,7 @@ fn without_interval(design: &DesignFinding) -> Vec<String> {
 fn gains(design: &DesignFinding) -> Vec<String> {
     let name = |group: &GroupFinding| match &group.group {
         Group::Class(name) => Some(*name),
-        Group::All | Group::Cause(_) | Group::EndClass(_) => None,
+        Group::All | Group::Cause(_) | Group::EndClass(_) | Group::Tasks(_) => None,
     };
     let is_gain = |group: &&GroupFinding| group.cost_cycles.estimate.is_some_and(|cycles| cycles < 0.0);
     let names: Vec<&str> = design.groups.iter().filter(is_gain).filter_map(name).collect();

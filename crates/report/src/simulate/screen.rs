@@ -184,7 +184,7 @@ fn shown(design: &DesignFinding, most_causes: usize) -> impl Iterator<Item = &Gr
 fn name(group: &GroupFinding) -> String {
     match &group.group {
         Group::All => "all".to_owned(),
-        Group::Class(class) | Group::EndClass(class) => (*class).to_owned(),
+        Group::Class(class) | Group::EndClass(class) | Group::Tasks(class) => (*class).to_owned(),
         Group::Cause(cause) => cause.clone(),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         match &lengths.group {
             Group::All => Some(format!("half of all run at most {median} instructions")),
             Group::Class(class) => Some(format!("after {} {median}", class_in_words(class))),
-            Group::Cause(_) | Group::EndClass(_) => None,
+            Group::Cause(_) | Group::EndClass(_) | Group::Tasks(_) => None,
         }
     });
     let medians: Vec<String> = medians.collect();

@@ -123,7 +123,7 @@ fn beside(claim: &mut Claim) {
             format!("{} says otherwise: {}", other.file, terms.join("; "))
         }
     };
-    (claim.verdict, claim.missing) = (Verdict::Undecided, Some(why));
+    claim.leave_open(why);
 }
 
 #[cfg(test)]
@@ -145,7 +145,9 @@ mod tests {
         let found = String::new();
         let (missing, others, reasons) = (None, Vec::new(), Vec::new());
         let mut exhibit = Exhibit::new("section 3.1", "");
-        exhibit.claims = vec![Claim { entry, terms, found, verdict, alone: verdict, others, missing, reasons }];
+        let why_not = None;
+        exhibit.claims =
+            vec![Claim { entry, terms, found, verdict, alone: verdict, others, missing, reasons, why_not }];
         vec![exhibit]
     }
 

@@ -26,6 +26,19 @@ pub struct Claim {
     pub missing: Option<String>,
     /// For a claim that is not met: what the runs say of each possible reason.
     pub reasons: Vec<Reason>,
+    /// For a claim that is not met: the reasons that runs support, or "no reason found".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<String>,
+}
+
+/// Where no possible reason is supported, or none was tested.
+const NO_REASON: &str = "no reason found";
+
+/// The supported ones.
+fn supported(reasons: &[Reason]) -> String {
+    let shown = reasons.iter().filter(|reason| reason.verdict == Verdict::Holds);
+    let statements: Vec<&str> = shown.map(|reason| reason.statement.as_str()).collect();
+    if statements.is_empty() { NO_REASON.to_owned() } else { statements.join("; ") }
 }
 
 /// A possible reason, tested.
@@ -55,9 +68,13 @@ impl Claim {
 
     /// Takes the verdict back, and with it the reasons: what was found shows that it works, and no more.
     pub fn withhold(&mut self) {
-        self.verdict = Verdict::Undecided;
-        self.missing = Some("not judged: --quick has too few sizes and too little time for verdicts".to_owned());
+        self.leave_open("not judged: --quick has too few sizes and too little time for verdicts".to_owned());
         self.reasons.clear();
+    }
+
+    /// Takes the verdict back, for want of something.
+    pub(super) fn leave_open(&mut self, missing: String) {
+        (self.verdict, self.missing, self.why_not) = (Verdict::Undecided, Some(missing), None);
     }
 }
 
@@ -72,8 +89,9 @@ pub(super) fn claim(mut entry: Entry, quantities: &Quantities, records: &Records
         let (statement, quantity) = (reason.statement, reason.quantity);
         Reason { statement, quantity, rule: reason.rule, run: reason.run, terms, found, verdict }
     });
-    let reasons = tested.collect();
-    Claim { entry, terms, found: words, verdict, alone: verdict, others: Vec::new(), missing, reasons }
+    let reasons: Vec<Reason> = tested.collect();
+    let why_not = (verdict == Verdict::Differs).then(|| supported(&reasons));
+    Claim { entry, terms, found: words, verdict, alone: verdict, others: Vec::new(), missing, reasons, why_not }
 }
 
 fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Found, String> {

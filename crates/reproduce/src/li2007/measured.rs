@@ -1,12 +1,12 @@
 //! The direct cost, and Figures 1 and 2, as measured on this machine.
 
-use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings};
-use switchcost_record::{Between, CacheKind, Mechanism};
+use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings, Knee};
+use switchcost_record::{Arm, Between, CacheKind, Case, MeasureRecord, Mechanism};
 use switchcost_units::Bytes;
 use switchcost_workload::{Access, Pattern};
 
 use super::steps::{ACCESSES, GRID};
-use crate::claims::{Found, Quantities, Term, over};
+use crate::claims::{Found, Quantities, Term, exact, over};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, largest, smallest};
 use crate::text::microseconds;
@@ -22,7 +22,10 @@ const GHZ: f64 = 2.0;
 
 /// Between processes over a pipe, two tasks.
 fn is_theirs(finding: &CaseFinding) -> bool {
-    let case = &finding.case;
+    is_their_case(&finding.case)
+}
+
+fn is_their_case(case: &Case) -> bool {
     case.mechanism == Mechanism::Pipe
         && case.between == Between::Process
         && case.tasks == 2
@@ -265,8 +268,8 @@ fn flat(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![over("largest over smallest cost", most_of(&fit)?, least_of(&fit)?)], note))
 }
 
-/// Where the first knee lies, over the capacity of the smallest cache that reaches so far.
-fn knee(records: &Records) -> Result<Found, String> {
+/// The first knee of reading and writing in order.
+fn knee_of(records: &Records) -> Result<&Knee, String> {
     let (_, findings) = records.measured(GRID)?;
     let is_theirs = |curve: &&Curve| {
         curve.points.first().and_then(|point| findings.results.get(point.result)).is_some_and(|finding| {
@@ -275,7 +278,12 @@ fn knee(records: &Records) -> Result<Found, String> {
         })
     };
     let curve = findings.curves.iter().find(is_theirs).ok_or("too few sizes were measured for a curve")?;
-    let knee = curve.knees.first().ok_or("no knee was found in the curve")?;
+    curve.knees.first().ok_or_else(|| "no knee was found in the curve".to_owned())
+}
+
+/// Where it lies, over the capacity of the smallest cache that reaches so far.
+fn knee(records: &Records) -> Result<Found, String> {
+    let knee = knee_of(records)?;
     let (after, before) = (knee.after_bytes as f64, knee.before_bytes as f64);
     let (all, middle) = (capacities(records)?, (after * before).sqrt());
     let reaching = all.iter().find(|capacity| **capacity as f64 >= middle).or(all.last());
@@ -284,6 +292,29 @@ fn knee(records: &Records) -> Result<Found, String> {
     let term = Term::new(format!("knee over {}", Bytes(capacity)), (after * before).sqrt(), after, before);
     let note = format!("first knee between {} and {}", Bytes(knee.after_bytes), Bytes(knee.before_bytes));
     Ok(Found::new(vec![term], note))
+}
+
+/// A stride that skips lines, so that what is fetched ahead of a walk in order is not what it asks for next.
+const SKIPPING_BYTES: u64 = 512;
+
+/// The cost in strides that skip lines over that in order, at sizes from half of the second level to the knee.
+fn prefetched(records: &Records) -> Result<Found, String> {
+    let end = knee_of(records)?.after_bytes;
+    let second = *capacities(records)?.get(1).ok_or("the machine does not report a second level")?;
+    let (all, sizes) = by_stride(records, &[8, SKIPPING_BYTES])?;
+    let at = |points: &Points, size: u64| points.iter().find(|(s, ..)| *s == size).map(interval);
+    let ratio = |size: u64| {
+        let (near, far) = at(&all[0], size).zip(at(&all[1], size))?;
+        Some(over(format!("{SKIPPING_BYTES} B over 8 B at {}", Bytes(size)), far, near))
+    };
+    let before = sizes.into_iter().filter(|size| second / 2 <= *size && *size <= end);
+    let terms: Vec<Term> = before.filter_map(ratio).collect();
+    if terms.is_empty() {
+        return Err(
+            "no size from half of the second level to the knee has a cost clear of 0 at both strides".to_owned()
+        );
+    }
+    Ok(Found::new(terms, ""))
 }
 
 /// Region 2: the dearest size over the smallest.
@@ -403,6 +434,40 @@ fn larger_strides(records: &Records) -> Result<Found, String> {
     Ok(Found::new((0..STRIDES.len() - 1).map(step).collect(), format!("from {} on", Bytes(sizes[sizes.len() / 2]))))
 }
 
+/// Nanoseconds of a walk without switches, of all sizes at a stride.
+fn walks_alone(record: &MeasureRecord, stride: u64, sizes: &[u64]) -> Option<f64> {
+    let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
+    let mut mean = 0.0;
+    for size in sizes {
+        let is_it = |case: &Case| {
+            let set = &case.working_set;
+            is_their_case(case)
+                && set.access == Access::Rmw
+                && (set.stride_bytes.0, set.size_bytes.0) == (stride, *size)
+        };
+        let place = record.header.plan.cases.iter().position(is_it)?;
+        let windows = record.cycles.iter().filter(|window| window.case as usize == place);
+        let batches = windows.flat_map(|window| window.batches.iter()).filter(|batch| batch.arm == Arm::BaselineTotal);
+        let (ticks, walks) = batches.fold((0.0, 0.0), |(ticks, walks), batch| {
+            (ticks + batch.walk_ticks.0 as f64, walks + f64::from(batch.handoffs))
+        });
+        mean += ticks / walks * ns_per_tick / sizes.len() as f64;
+    }
+    mean.is_finite().then_some(mean)
+}
+
+/// Walks of the baseline in large strides over those at 128 B.
+fn misses_without_switches(records: &Records) -> Result<Found, String> {
+    let (record, _) = records.measured(GRID)?;
+    let (_, sizes) = by_stride(records, &STRIDES)?;
+    let larger = &sizes[sizes.len() / 2..];
+    let at = |stride: u64| walks_alone(record, stride, larger).ok_or("the record has no walks of the baseline");
+    let near = at(128)?;
+    let term = |stride: u64| Ok(exact(format!("{stride} B over 128 B"), at(stride)? / near));
+    let note = format!("{} a walk at 128 B", microseconds(near));
+    Ok(Found::new([512, 4096].map(term).into_iter().collect::<Result<_, String>>()?, note))
+}
+
 /// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
 fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
     let (all, sizes) = by_stride(records, &[8, 128])?;
@@ -439,6 +504,7 @@ pub(super) fn quantities() -> Quantities {
         ("indirect-range", indirect_range),
         ("region-1", flat),
         ("first-knee", knee),
+        ("in-order-is-prefetched", prefetched),
         ("region-2", rise),
         ("region-2-grows", grows),
         ("writes-twice", split),
@@ -447,5 +513,6 @@ pub(super) fn quantities() -> Quantities {
         ("small-arrays-any-stride", |r| strided(r, true)),
         ("large-arrays-by-stride", |r| strided(r, false)),
         ("larger-strides", larger_strides),
+        ("misses-without-switches", misses_without_switches),
     ]
 }

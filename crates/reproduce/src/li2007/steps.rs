@@ -164,15 +164,17 @@ pub(super) const RUNS: usize = 20;
 const QUICK_RUNS: usize = 2;
 
 /// The settings in blocks, each block in an order of its own: what the machine does over time falls on all of them alike. A run is a
-/// program of its own, as in the paper. None where one CPU is all there is to isolate from.
+/// program of its own, as in the paper. Where one CPU is all there is, the paper's second setting alone.
 fn interference(site: &Site<'_>) -> Vec<Step> {
-    let Some(noisy) = site.noisy_cpu else { return Vec::new() };
+    let noisy = site.noisy_cpu.unwrap_or(site.quiet_cpu);
+    let has_two = site.noisy_cpu.is_some();
     let runs = if site.effort == Effort::Quick { QUICK_RUNS } else { RUNS };
     let mut random = ChaCha8Rng::seed_from_u64(site.seed);
     let block = |number: usize| {
         let mut settings = SETTINGS;
         settings.shuffle(&mut random);
-        settings.map(|setting| Step::new(setting.run(number), &command(site, noisy, setting)))
+        let there = settings.into_iter().filter(|setting| has_two || !setting.is_isolated);
+        there.map(|setting| Step::new(setting.run(number), &command(site, noisy, setting))).collect::<Vec<_>>()
     };
     (0..runs).flat_map(block).collect()
 }

@@ -15,6 +15,7 @@ use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 const DIRECT_US: f64 = 0.62;
 /// Its user-level cost for arrays below 64 KB.
 const USER_US: (f64, f64) = (1.2, 1.4);
+const USER_MIDDLE_US: f64 = 1.3;
 
 /// Total cost of a switch by size in bytes; at 0 the direct cost.
 pub(super) fn curve(records: &Records, step: &str, mechanism: Mechanism) -> Result<Vec<(u64, Estimate)>, String> {
@@ -202,8 +203,43 @@ fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
     is_clear.then(|| (after.estimate - before.estimate).signum())
 }
 
+/// The reload of an array about the first level's size over the direct cost.
+fn first_level_reload(records: &Records) -> Result<Found, String> {
+    let (record, findings) = records.measured(KERNEL)?;
+    let first = first_level(&record.header.host)?;
+    let of_pipe = || findings.results.iter().filter(|finding| finding.case.mechanism == Mechanism::Pipe);
+    let distance =
+        |finding: &&CaseFinding| (finding.case.working_set.size_bytes.0.max(1) as f64 / first.0 as f64).ln().abs();
+    let about = of_pipe().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let about = about.filter(|finding| is_about(finding.case.working_set.size_bytes, first));
+    let reload = about.and_then(|finding| finding.indirect_reload_ns.as_ref()).ok_or("its reload was not measured")?;
+    let direct = of_pipe().find(|finding| finding.case.working_set.is_empty());
+    let direct = direct.and_then(|finding| finding.direct_ns.as_ref()).ok_or("the direct cost was not measured")?;
+    let note = format!("{} of {}", microseconds(reload.estimate), microseconds(direct.estimate));
+    Ok(Found::new(vec![ratio_within_run("reload over direct cost", reload, direct)], note))
+}
+
+/// How much of what the ratio of user level to kernel differs by from the poster's is the cost at user level; in logarithms.
+fn library(records: &Records) -> Result<Found, String> {
+    let at_zero = |curve: Vec<(u64, Estimate)>| {
+        let found = curve.into_iter().find(|(size, _)| *size == 0);
+        found.map(|(_, estimate)| estimate).ok_or("the direct cost was not measured")
+    };
+    let (kernel, user) = (at_zero(kernel(records)?)?, at_zero(user(records)?)?);
+    let share = |user_ns: f64, kernel_ns: f64| {
+        let (by_user, by_kernel) = ((USER_MIDDLE_US * 1e3 / user_ns).ln(), (kernel_ns / (DIRECT_US * 1e3)).ln());
+        by_user / (by_user + by_kernel)
+    };
+    let ends = [user.low, user.high].map(|user| [kernel.low, kernel.high].map(|kernel| share(user, kernel))).concat();
+    let (low, high) = ends.iter().fold((f64::MAX, f64::MIN), |(low, high), end| (low.min(*end), high.max(*end)));
+    let note = format!("{} at user level here, {USER_MIDDLE_US} us there", microseconds(user.estimate));
+    Ok(Found::new(vec![Term::new("share of the library", share(user.estimate, kernel.estimate), low, high)], note))
+}
+
 pub(super) fn quantities() -> Quantities {
     vec![
+        ("first-level-reloads-fast", first_level_reload),
+        ("the-library", library),
         ("user-has-kernels-shape", same_shape),
         ("maximum-at-l1", peak),
         ("user-varies-less", |r| steadier(r, false)),

@@ -1,6 +1,6 @@
 //! Figures 1 to 7: lengths of segments, CPI since the switch, excess CPI, its integral; of the first trial of a set.
 
-use switchcost_analysis::simulation::{Group, Point};
+use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 
 use super::first;
 use super::quantities::{CLIENT, COMPUTE, TIMESHARING};
@@ -17,10 +17,10 @@ const GROUPS: [(Group, &str); 4] = [
 ];
 
 /// What is drawn of a point, and whether it belongs to the end of its interval.
-type Value = (fn(&Point) -> f64, bool);
+pub(super) type Value = (fn(&Point) -> f64, bool);
 
-const SHARED: Value = (|point| point.shared_cpi.mean, false);
-const PRIVATE: Value = (|point| point.private_cpi.mean, false);
+pub(super) const SHARED: Value = (|point| point.shared_cpi.mean, false);
+pub(super) const PRIVATE: Value = (|point| point.private_cpi.mean, false);
 const EXCESS: Value = (|point| point.excess_cpi.mean, false);
 const CUMULATIVE: Value = (|point| point.cumulative_excess_cycles, true);
 
@@ -60,6 +60,20 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 /// Figure 1: of Trial A, by why the segment ends.
 fn lengths(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("Figure 1", "Lengths of trace segments, Timesharing (Trial A)");
+    if let Ok((trial, _)) = first(records, TIMESHARING, "1a") {
+        exhibit.steps.push(trial.step.clone());
+        draw_lengths(&mut exhibit, trial.findings);
+    }
+    exhibit.notes.push(
+        "Page faults do not switch in the deterministic order that traces are taken in: today's memory holds these programs \
+         whole. With a disk: figure 1 below."
+            .into(),
+    );
+    exhibit
+}
+
+/// The distributions of lengths by why segments end.
+pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
     let groups = [
         (Group::All, "all"),
         (Group::EndClass("system call"), "system call"),
@@ -67,31 +81,22 @@ fn lengths(records: &Records) -> Exhibit {
         (Group::EndClass("involuntary"), "scheduler"),
     ];
     let mut table = Table::new(&["ends by", "segments", "median instructions", "mean instructions", "longest"]);
-    if let Ok((trial, _)) = first(records, TIMESHARING, "1a") {
-        exhibit.steps.push(trial.step.clone());
-        let mut series = Vec::new();
-        for (wanted, name) in &groups {
-            let Some(found) = trial.findings.lengths.iter().find(|lengths| lengths.group == *wanted) else { continue };
-            let points = found.points.iter().map(|point| (point.instructions as f64, point.share));
-            series.push(Series::new(*name, Style::Found, points));
-            table.row(vec![
-                (*name).into(),
-                Cell::number(found.segments as f64, 0),
-                Cell::number(found.median_instructions as f64, 0),
-                Cell::number(found.mean_instructions, 0),
-                Cell::number(found.max_instructions as f64, 0),
-            ]);
-        }
-        exhibit.chart =
-            Some(Chart::new("instructions in a segment", Axis::Linear, "share of segments", Axis::Share, series));
+    let mut series = Vec::new();
+    for (wanted, name) in &groups {
+        let Some(found) = findings.lengths.iter().find(|lengths| lengths.group == *wanted) else { continue };
+        let points = found.points.iter().map(|point| (point.instructions as f64, point.share));
+        series.push(Series::new(*name, Style::Found, points));
+        table.row(vec![
+            (*name).into(),
+            Cell::number(found.segments as f64, 0),
+            Cell::number(found.median_instructions as f64, 0),
+            Cell::number(found.mean_instructions, 0),
+            Cell::number(found.max_instructions as f64, 0),
+        ]);
     }
+    exhibit.chart =
+        Some(Chart::new("instructions in a segment", Axis::Linear, "share of segments", Axis::Share, series));
     exhibit.table = table;
-    exhibit.notes.push(
-        "Page faults do not switch in the deterministic order that traces are taken in: today's memory holds these programs \
-         whole."
-            .into(),
-    );
-    exhibit
 }
 
 /// Median lengths of segments that end in a system call, and of those that the scheduler ends, in the first trial.
@@ -106,17 +111,22 @@ pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
 }
 
 /// A chart of one value of every point, and the same as a table.
-fn over_time(
-    records: &Records,
-    (name, title): (&str, &str),
-    set: usize,
+fn over_time(records: &Records, (name, title): (&str, &str), set: usize, y_title: &str, value: Value) -> Exhibit {
+    let mut exhibit = Exhibit::new(name, title);
+    if let Ok((trial, design)) = first(records, set, "1a") {
+        exhibit.steps.push(trial.step.clone());
+        draw(&mut exhibit, (trial.findings.interval_instructions, design), y_title, value);
+    }
+    exhibit
+}
+
+/// The curves of a design whose intervals have so many instructions.
+pub(super) fn draw(
+    exhibit: &mut Exhibit,
+    (length, design): (u64, &DesignFinding),
     y_title: &str,
     (value, at_end): Value,
-) -> Exhibit {
-    let mut exhibit = Exhibit::new(name, title);
-    let Ok((trial, design)) = first(records, set, "1a") else { return exhibit };
-    exhibit.steps.push(trial.step.clone());
-    let length = trial.findings.interval_instructions;
+) {
     let mut table = Table::new(&["after", "instructions since the switch", "segments", y_title]);
     let mut series = Vec::new();
     for (wanted, name) in &GROUPS {
@@ -142,5 +152,4 @@ fn over_time(
     chart.marks.push((design.cut.instructions as f64, "cut-off of all".to_owned()));
     exhibit.chart = Some(chart);
     exhibit.table = table;
-    exhibit
 }

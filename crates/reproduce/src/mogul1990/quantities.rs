@@ -6,7 +6,7 @@
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
 
-use super::{DESIGNS, SETS, SIZES_STEP, Trial, WAYS_STEP, trials};
+use super::{DESIGNS, SETS, Trial, trials};
 use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
 use crate::interval::{Interval, error_of_batches, largest, of_batches, of_groups, of_share, smallest};
@@ -28,12 +28,17 @@ pub(super) type Outcome = Result<Found, String>;
 /// What one trial says, and the same without one batch of its segments each, if it is known.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
-    trial: u64,
+    pub(super) trial: u64,
     pub(super) value: f64,
     pub(super) without_one: Vec<f64>,
 }
 
 impl Sample {
+    /// A cost in a trial, with its batches; none where there is none.
+    pub(super) fn of(trial: &Trial<'_>, cost: &Cost) -> Option<Sample> {
+        Some(Sample { trial: trial.number, value: cost.estimate?, without_one: cost.without_one.clone() })
+    }
+
     #[cfg(test)]
     pub(super) fn of_batches(value: f64, without_one: Vec<f64>) -> Sample {
         Sample { trial: 1, value, without_one }
@@ -69,10 +74,7 @@ pub(super) fn costs_of(
     design: &str,
     of: fn(&DesignFinding) -> &Cost,
 ) -> Result<Vec<Sample>, String> {
-    let sample = |trial: &Trial<'_>| {
-        let cost = of(trial.design(design)?);
-        Some(Sample { trial: trial.number, value: cost.estimate?, without_one: cost.without_one.clone() })
-    };
+    let sample = |trial: &Trial<'_>| Sample::of(trial, of(trial.design(design)?));
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
     if found.is_empty() { Err(format!("no trial has a cost on mogul-{design}")) } else { Ok(found) }
 }
@@ -112,7 +114,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
 }
 
 /// The mean over trials, for shares and differences.
-fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
+pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
     let groups: Vec<(f64, f64)> = samples.iter().map(|sample| sample.grouped(|value| value)).collect();
     let (mean, low, high) = of_groups(&groups).ok_or("one trial has no spread: run another")?;
     Ok(Term::new(name, mean, low, high))
@@ -150,7 +152,7 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
 
 // ---- Curves of design 1a ----
 
-fn group<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<&'a GroupFinding> {
+pub(super) fn group<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<&'a GroupFinding> {
     design.groups.iter().find(|found| found.group == *wanted && !found.curve.is_empty())
 }
 
@@ -179,14 +181,14 @@ fn tenths(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> O
 }
 
 /// The first and the last of them.
-fn ends(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> Option<(f64, f64)> {
+pub(super) fn ends(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> Option<(f64, f64)> {
     tenths(design, wanted, value).map(|[early, _, late]| (early, late))
 }
 
-const ALL: Group = Group::All;
+pub(super) const ALL: Group = Group::All;
 const CALL: Group = Group::Class("system call");
-const FAULT: Group = Group::Class("page fault");
-const SCHEDULER: Group = Group::Class("involuntary");
+pub(super) const FAULT: Group = Group::Class("page fault");
+pub(super) const SCHEDULER: Group = Group::Class("involuntary");
 
 /// Segments behind the first tenth of a curve, over all trials.
 fn behind(records: &Records, wanted: &Group) -> String {
@@ -393,36 +395,8 @@ fn in_microseconds(records: &Records, set: usize) -> Outcome {
     Ok(Found::new(vec![microseconds(records, set)?], trials_of(&average(records, set, "1a")?)))
 }
 
-// ---- Possible reasons ----
-
-/// A variant's cost over another's, in one run of both over the same references.
-fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name: &str) -> Outcome {
-    let (_, findings) = records.simulated(step)?;
-    let sample = |number: usize| {
-        let cost = &findings.designs.get(number).ok_or("the record lacks a variant")?.average_cost_cycles;
-        let value = cost.estimate.ok_or("a variant has no cost")?;
-        Ok::<_, String>(Sample { trial: 1, value, without_one: cost.without_one.clone() })
-    };
-    let (from, to) = ([sample(from)?], [sample(to)?]);
-    let note = format!("{} and {} cycles", level(&from, 1.0), level(&to, 1.0));
-    Ok(Found::new(vec![geometric(name, &over(&to, &from, true))?], note))
-}
-
-/// Lines that a switch costs and that are fetched again, on one design over another, of the levels with these names.
-fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome {
-    let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
-        let losses = trial.design(design)?.losses.iter().filter(|loss| loss.level.starts_with(level_name));
-        Some(losses.map(|loss| loss.restored).sum())
-    };
-    let [from, to] = designs.map(|design| samples(records, TIMESHARING, |trial| lines(trial, design)));
-    let (from, to) = (from?, to?);
-    let name = format!("lines of {level_name} fetched again, {} over {}", designs[1], designs[0]);
-    let note = format!("{} and {} lines a switch; {}", level(&from, 1.0), level(&to, 1.0), trials_of(&from));
-    Ok(Found::new(vec![geometric(name, &over(&to, &from, true))?], note))
-}
-
 pub(crate) fn quantities() -> Quantities {
-    of_one_design().into_iter().chain(across_designs()).collect()
+    [of_one_design(), across_designs(), super::reasons::quantities()].concat()
 }
 
 /// Causes of switches, and the curve of the cost behind a switch.
@@ -523,15 +497,13 @@ fn across_designs() -> Quantities {
             Ok(Found::new(vec![arithmetic("300,000 to 400,000 over 0 to 100,000", &growth)?], trials_of(&growth)))
         }),
         ("page-faults-raise-cpi", after_faults),
+        ("disk-faults-raise-cpi", super::disk::after_faults),
         ("not-by-single-programs", super::single::shared_needs_more),
         ("larger-caches-for-switching", super::single::switching_needs_more),
         ("dominates", |r| in_microseconds(r, TIMESHARING)),
         ("comparable", |r| in_microseconds(r, CLIENT)),
-        ("two-ways", |r| between_variants(r, WAYS_STEP, [0, 1], "two ways over one")),
-        ("larger-still", |r| between_variants(r, SIZES_STEP, [4, 6], "1 MiB over 256 KiB")),
-        ("more-restored-1b", |r| restored(r, ["1a", "1b"], "L1")),
-        ("more-restored-2b", |r| restored(r, ["2a", "2b"], "L2")),
         ("kernel-raises-cost", super::with_kernel::ratios),
+        ("kernel-threads-apart", super::with_kernel::programs_alone),
         ("kernel-keeps-magnitude", super::with_kernel::ratios),
         ("kernel-keeps-order", super::with_kernel::order),
         ("kernel-keeps-improvement", super::with_kernel::improvement),

@@ -4,7 +4,7 @@
 //! line, and the copies drive each other out; the paper takes these or physical tags. So all of it is simulated with caches that are
 //! addressed in three ways, and claims are judged over all of them.
 
-use switchcost_analysis::simulation::{Cost, DesignFinding};
+use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, TASKS};
 
 use super::quantities::{CLIENT, COMPUTE, LARGER, Outcome, Sample, TIMESHARING, costs_of, geometric, over, trials_of};
 use super::{DESIGNS, QUANTUM, QUICK_SWITCHES, SETS, Set, Trial, mean, published, seed, trials_named};
@@ -129,8 +129,15 @@ pub(super) fn improvement(records: &Records) -> Outcome {
 }
 
 /// Of each way of addressing.
-const COLUMNS: [&str; 5] =
-    ["alone", "with the kernel", "ratio", "lost in the kernel's lines %", "overhead with the kernel %"];
+const COLUMNS: [&str; 7] = [
+    "alone",
+    "with the kernel",
+    "ratio",
+    "lost in the kernel's lines %",
+    "overhead with the kernel %",
+    "to programs",
+    "to kernel threads",
+];
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
@@ -138,7 +145,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "The cost of a context switch in cycles, with the kernel's references and without, by how caches are addressed",
     );
     let columns = ADDRESSINGS.iter().flat_map(|kind| COLUMNS.map(|name| format!("{kind}: {name}")));
-    let columns: Vec<String> = ["design", "set", "published"].map(str::to_owned).into_iter().chain(columns).collect();
+    let first = ["design", "set", "published", "switches to kernel threads %"].map(str::to_owned);
+    let columns: Vec<String> = first.into_iter().chain(columns).collect();
     let mut table = Table::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
     for design in DESIGNS {
         for set in 0..SETS.len() {
@@ -150,8 +158,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.steps.dedup();
     exhibit.notes = vec![
         "Means over trials of 1500 to 5000 switches, in a guest with a current kernel, whose own threads \
-         are switched to as well; the paper's switches are between processes alone. Alone: the same guest, of which only the \
-         programs' instructions and references are simulated. It is run by reproduce mogul1990 --system."
+         are switched to as well; the paper's switches are between processes alone. Those to programs and those to the kernel's threads \
+         stand apart at the end, both with the kernel's references; a thread that the timer interrupts counts among programs. Alone: the \
+         same guest, of which only the programs' instructions and references are simulated. It is run by reproduce mogul1990 --system."
             .into(),
         "vivt: virtual index and tags with process numbers, as in Table 4: each process has a copy of every kernel line, and the copies drive \
          each other out. vipt: virtual index and physical tags in the first levels, by which the kernel's lines are everybody's, as with \
@@ -168,6 +177,9 @@ fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> 
     steps.extend(alone.iter().chain(&with_kernel).map(|trial| trial.step.clone()));
     let published = published(SETS[set].published, design, |row| row.average_cost_cycles);
     let mut row: Vec<Cell> = vec![design.into(), SETS[set].published.into(), Cell::number(published, 0)];
+    let first = addressed(design, ADDRESSINGS[0]);
+    let of_threads = mean(with_kernel.iter().filter_map(|trial| threads_share(trial.design(&first)?)));
+    row.push(Cell::or_missing(of_threads.map(|share| share * 100.0), 1, &why));
     for kind in ADDRESSINGS {
         let design = addressed(design, kind);
         let of = |trials: &[Trial<'_>], value: fn(&DesignFinding) -> Option<f64>| {
@@ -181,9 +193,44 @@ fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> 
             Cell::or_missing(ratio(records, set, &design).ok().map(|term| term.value), 2, &why),
             Cell::or_missing(of(&with_kernel, kernels_share), 0, &why),
             Cell::or_missing(of(&with_kernel, percent), 1, &why),
+            Cell::or_missing(of(&with_kernel, |found| of_tasks(found, TASKS[0])?.cost_cycles.estimate), 0, &why),
+            Cell::or_missing(of(&with_kernel, |found| of_tasks(found, TASKS[1])?.cost_cycles.estimate), 0, &why),
         ]);
     }
     row
+}
+
+/// Segments of a guest's programs, or of its kernel's threads.
+fn of_tasks<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a GroupFinding> {
+    design.groups.iter().find(|found| found.group == Group::Tasks(tasks))
+}
+
+/// The share of the switches that are to threads of the kernel: none, where there is no such segment.
+fn threads_share(design: &DesignFinding) -> Option<f64> {
+    let [programs, threads] = TASKS.map(|tasks| of_tasks(design, tasks).map_or(0.0, |group| group.segments as f64));
+    (programs > 0.0).then(|| threads / (programs + threads))
+}
+
+/// The cost of switches to programs over that of all, with the kernel's references.
+fn programs_over_all(records: &Records, set: usize, design: &str) -> Result<Term, String> {
+    let of_programs = |design: &DesignFinding| of_tasks(design, TASKS[0]).map(|group| group.cost_cycles.clone());
+    let trials = trials(records, set, View::WithKernel)?;
+    let sample = |trial: &Trial<'_>| {
+        let found = trial.design(design)?;
+        let (programs, all) = (of_programs(found)?, &found.average_cost_cycles);
+        Some((Sample::of(trial, &programs)?, Sample::of(trial, all)?))
+    };
+    let (programs, all): (Vec<Sample>, Vec<Sample>) = trials.iter().filter_map(sample).unzip();
+    if programs.is_empty() {
+        return Err(format!("no trial tells programs from kernel threads on mogul-{design}"));
+    }
+    geometric(format!("{}, {design}: to programs over all", SETS[set].published), &over(&programs, &all, true))
+}
+
+pub(super) fn programs_alone(records: &Records) -> Outcome {
+    let of = |set, design| over_addressings(|kind| programs_over_all(records, set, &addressed(design, kind)));
+    let all = (0..SETS.len()).flat_map(|set| DESIGNS.map(|design| of(set, design)));
+    found(records, all.collect::<Result<Vec<Term>, String>>()?)
 }
 
 /// Of all cycles that are lost: those in lines of the kernel, in percent.

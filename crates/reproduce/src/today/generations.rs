@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::Cost;
 use switchcost_record::Mechanism;
 
 use super::{CLIENT_SERVER, Kernel, MACHINES, Machine, SETS, TIMESHARING, direct_here, set_step};
-use crate::claims::{Found, Quantities, Term, over};
+use crate::claims::{Found, Quantities, Term, exact, over};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, of_batches};
 use crate::text::{number, percent};
@@ -161,9 +161,32 @@ fn share_grows(records: &Records) -> Outcome {
 fn registers(records: &Records) -> Outcome {
     let fiber = direct_here(records, Mechanism::Fiber)?;
     let us = (fiber.estimate / 1e3, fiber.low / 1e3, fiber.high / 1e3);
-    let ratio = |machine: &Machine| Ok::<_, String>(over(machine.name, us, in_time(records, TIMESHARING, machine)?));
-    let terms = MACHINES[RECENT..].iter().map(ratio).collect::<Result<_, _>>()?;
-    Ok(Found::new(terms, format!("{} ns a switch of fibers", number(fiber.estimate))))
+    Ok(Found::new(over_timesharing(records, us)?, format!("{} ns a switch of fibers", number(fiber.estimate))))
+}
+
+/// So many microseconds over the time that Timesharing loses in the caches, on the newest machines.
+pub(super) fn over_timesharing(records: &Records, us: Interval) -> Result<Vec<Term>, String> {
+    let ratio = |machine: &Machine| Ok(over(machine.name, us, in_time(records, TIMESHARING, machine)?));
+    MACHINES[RECENT..].iter().map(ratio).collect()
+}
+
+/// Of the lines that a process leaves in the last level, the share that is lost when it comes back.
+fn lost(records: &Records, set: usize, machine: &Machine) -> Result<f64, String> {
+    let (_, findings) = records.simulated(&set_step(set))?;
+    let design = findings.designs.iter().find(|design| design.name == machine.design);
+    let design = design.ok_or_else(|| format!("the record has no design {}", machine.design))?;
+    // Behind the levels of caches come the TLBs.
+    let last = design.losses.iter().rfind(|loss| loss.level.starts_with('L') && loss.resident > 0.0);
+    last.map(|loss| loss.lost / loss.resident)
+        .ok_or_else(|| format!("nothing is known of lines lost on {}", machine.name))
+}
+
+/// The same on each machine since over that on the DECstation.
+fn fewer_lost(records: &Records, set: usize) -> Outcome {
+    let then = lost(records, set, &MACHINES[0])?;
+    let term = |machine: &Machine| Ok(exact(machine.name, lost(records, set, machine)? / then));
+    let terms = MACHINES[SINCE..].iter().map(term).collect::<Result<_, String>>()?;
+    Ok(Found::new(terms, format!("in 1990: {}", percent(then))))
 }
 
 fn packets(records: &Records) -> Outcome {
@@ -189,5 +212,7 @@ pub(super) fn quantities() -> Quantities {
         ("registers-small", registers),
         ("dearer-than-packets", packets),
         ("microseconds", microseconds),
+        ("fewer-lines-lost", |r| fewer_lost(r, TIMESHARING)),
+        ("fewer-lines-lost-by-the-pair", |r| fewer_lost(r, CLIENT_SERVER)),
     ]
 }

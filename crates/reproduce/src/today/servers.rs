@@ -13,10 +13,15 @@ pub(super) const TOTALS_KIB: [u64; 3] = [32, 64, 128];
 /// Processes that a request goes through: a client with its server, and one with seven.
 pub(super) const ONE: u64 = 2;
 pub(super) const MANY: u64 = 8;
-const REQUESTS: u64 = 200;
+pub(super) const REQUESTS: u64 = 200;
 
 pub(super) fn step(tasks: u64, kib: u64) -> String {
     format!("today-servers-{tasks}-{kib}KiB")
+}
+
+/// The trace.
+pub(super) fn walks(tasks: u64, kib: u64) -> String {
+    format!("today-servers-walks-{tasks}-{kib}KiB")
 }
 
 /// The same work in two processes and in eight, in a guest.
@@ -24,7 +29,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let totals = if site.effort == Effort::Quick { &TOTALS_KIB[..1] } else { &TOTALS_KIB };
     let designs = MACHINES.map(|machine| machine.design).join(",");
     let both = |tasks: u64, kib: u64| {
-        let walks = format!("today-servers-walks-{tasks}-{kib}KiB");
+        let walks = walks(tasks, kib);
         let size = kib / tasks;
         let line = format!("trace walks --system --mechanism pipe --tasks {tasks} --size {size}KiB --turns {REQUESTS}");
         let simulate = Step::new(step(tasks, kib), &format!("simulate TRACE --design {designs}"));

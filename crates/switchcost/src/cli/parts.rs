@@ -63,12 +63,12 @@ impl FromStr for Share {
 pub(crate) struct PartArguments {
     /// Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may be omitted. What comes before is
     /// not simulated, except for a warm-up
-    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "at_once", "user_only"],
+    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) only_intervals: Option<Stretch>,
 
     /// Of a trace: simulate this share of it (5%), in parts chosen at random, and report what all of it has, with intervals
-    #[arg(long, value_name = "SHARE", conflicts_with_all = ["only_intervals", "schedule", "quantum", "at_once", "user_only"],
+    #[arg(long, value_name = "SHARE", conflicts_with_all = ["only_intervals", "schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) sample: Option<Share>,
 

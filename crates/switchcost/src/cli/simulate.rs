@@ -143,6 +143,11 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
     pub(crate) quantum: Vec<Quantum>,
 
+    /// Of a trace: play its tasks again so that each waits for a disk at the first use of each page of a file, in instructions of others or
+    /// at one instruction a cycle (20ms): switches by page faults, as when memory held no files yet
+    #[arg(long, value_name = "TIME", conflicts_with = "at_once", help_heading = "What to simulate")]
+    pub(crate) page_faults: Option<Quantum>,
+
     /// Of a trace: instead, run each process on a CPU with first levels of its own, this many instructions at a time, and report the misses
     /// of the last level that they share at once, beside those in turns of --quantum
     #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "schedule",
@@ -182,6 +187,10 @@ pub(crate) struct WorkloadArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..),
           help_heading = "What to trace")]
     pub(crate) switches: u64,
+
+    /// Switches before the first that counts: caches see them, and the trial begins as far into the programs
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "What to trace")]
+    pub(crate) skip: u64,
 
     /// Seed of the programs' inputs, of their sizes and of the order of the programs: another seed is another trial
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "What to trace")]

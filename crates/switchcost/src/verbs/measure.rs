@@ -62,7 +62,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
     let runtimes = Chosen::by(arguments)?;
     let policy = granted_policy(arguments, &controls);
-    let selection = selection::selection(arguments, preset, placement, policy, runtimes.selected());
+    let selection = selection::selection(arguments, preset, placement, policy, runtimes.selected())?;
     let plan = switchcost_measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
     let place = Place::choose(arguments.record.as_deref(), runs::MEASURE)?;

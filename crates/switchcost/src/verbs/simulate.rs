@@ -7,6 +7,7 @@ mod part;
 mod places;
 mod run;
 mod sample;
+mod skip;
 mod trials;
 mod user_only;
 
@@ -27,6 +28,7 @@ use crate::verbs::trace::capture::{Live, NewTrace, Session};
 use crate::verbs::trace::look;
 
 use run::Run;
+use skip::Skip;
 
 /// In place of a trace's name: programs as they run.
 const LIVE: &str = "live";
@@ -58,7 +60,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
             return Err(Failure::LivePart);
         }
         let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?)?;
-        return live(session, &arguments.designs, DEFAULT_INTERVAL, None);
+        return live(session, &arguments.designs, Stretch { interval: DEFAULT_INTERVAL, skipped_switches: 0 }, None);
     }
     refuse_capture_flags(&arguments.capture)?;
     if let Some(stretch) = &arguments.part.only_intervals {
@@ -139,25 +141,50 @@ fn feed(
     }
 }
 
+/// What of running programs counts.
+#[derive(Clone, Copy)]
+pub(crate) struct Stretch {
+    /// Instructions of an interval.
+    pub(crate) interval: u64,
+    /// Switches before the first that counts.
+    pub(crate) skipped_switches: u64,
+}
+
 /// Captures and simulates at the same time; the trace is kept only where a place for it is named.
 pub(crate) fn live(
     programs: impl Live,
     arguments: &DesignArguments,
-    interval: u64,
+    Stretch { interval, skipped_switches }: Stretch,
     keep: Option<&Path>,
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let is_redacted = arguments.redaction.redact;
     let header: TraceHeader = redact::trace(programs.header(), is_redacted);
-    let mut run = Run::begin(arguments, interval, LIVE, &header, None)?;
+    let mut skip = Skip::of(skipped_switches);
+    // A pass for many designs goes through all of it.
+    let in_full = if skip.is_any() { &part::in_full(arguments) } else { arguments };
+    let mut run = Run::begin(in_full, interval, LIVE, &header, None)?;
     let mut trace = keep.map(|path| NewTrace::create(path, &header)).transpose()?;
     let outcome = programs.run(&interrupt, |chunk| {
         if let Some(trace) = &mut trace {
             trace.write(chunk)?;
         }
-        run.chunk(chunk)
+        if !skip.is_any() {
+            return run.chunk(chunk);
+        }
+        run.leave_kernel_out(chunk);
+        let counted = skip.split(chunk);
+        let mut simulate = |chunk: &mut Chunk| {
+            let purpose = skip.purpose(chunk);
+            run.part(chunk, purpose, None)
+        };
+        simulate(chunk)?;
+        counted.map_or(Ok(()), |mut counted| simulate(&mut counted))
     });
+    if let Some(part) = skip.part() {
+        run = run.of_part(part, None);
+    }
     if let Ok(ended) = &outcome {
         run.name_symbols(ended.symbols.clone());
         trace.iter_mut().for_each(|trace| trace.name_symbols(ended.symbols.clone()));

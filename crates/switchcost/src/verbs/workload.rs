@@ -17,17 +17,18 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     let programs = arguments.set.prepare(folder.path(), arguments.seed)?;
     // Segments of client and server are a few thousand instructions long.
     let interval = if arguments.set == Set::ClientServer { 1_000 } else { 10_000 };
+    let stretch = simulate::Stretch { interval, skipped_switches: arguments.skip };
+    let switches = arguments.skip.saturating_add(arguments.switches);
     let output = arguments.output.as_deref();
     if arguments.system {
-        let guest = guest(programs, arguments, folder.path())?;
-        return simulate::live(guest, &arguments.designs, interval, output).map(of_set);
+        let guest = guest(programs, arguments, switches, folder.path())?;
+        return simulate::live(guest, &arguments.designs, stretch, output).map(of_set);
     }
     let temporary = folder.path().join("tmp");
     std::fs::create_dir(&temporary).map_err(Failure::Folder)?;
     let commands = programs.into_iter().map(|program| command(program, &temporary)).collect();
-    let session =
-        Session::new(commands, order(arguments.order, arguments.quantum), None, Some(arguments.switches))?.silenced();
-    simulate::live(session, &arguments.designs, interval, output).map(of_set)
+    let session = Session::new(commands, order(arguments.order, arguments.quantum), None, Some(switches))?.silenced();
+    simulate::live(session, &arguments.designs, stretch, output).map(of_set)
 }
 
 /// The programs are ours, and their exit codes were not asked for.
@@ -38,14 +39,18 @@ fn of_set(exit: Exit) -> Exit {
 /// Where the inputs are in a guest: under the same name each time.
 const IN_GUEST: &str = "/programs";
 
-fn guest(programs: Vec<Program>, arguments: &WorkloadArguments, folder: &Path) -> Result<LiveGuest, Failure> {
+fn guest(
+    programs: Vec<Program>,
+    arguments: &WorkloadArguments,
+    switches: u64,
+    folder: &Path,
+) -> Result<LiveGuest, Failure> {
     let commands = programs.into_iter().map(|program| {
         let within = program.folder.strip_prefix(folder).unwrap_or(&program.folder);
         Command { directory: Some(Path::new(IN_GUEST).join(within)), ..Command::new(program.arguments) }
     });
     let placed = PlacedFolder { here: folder.to_owned(), there: IN_GUEST.into() };
-    let (quantum, switches) = (arguments.quantum, arguments.switches);
-    LiveGuest::new(commands.collect(), &arguments.guest, quantum, switches, arguments.set.uses()?, placed)
+    LiveGuest::new(commands.collect(), &arguments.guest, arguments.quantum, switches, arguments.set.uses()?, placed)
 }
 
 /// What the programs themselves write for a while goes where ours does, and with it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::decoded::{Decoded, DecodedChunks};
+use super::paging::Paging;
 use super::pieces::{Piece, Streams, is_moved, process_of};
 use super::queue::Queue;
 use super::schedule::Schedule;
@@ -56,6 +57,8 @@ pub struct Reordered<'f> {
     quantum_left: u64,
     left: Option<Left>,
     is_begun: bool,
+    /// Which pages are to be read; none where no page fault waits.
+    paging: Option<Paging>,
 }
 
 impl<'f> Reordered<'f> {
@@ -77,7 +80,15 @@ impl<'f> Reordered<'f> {
             quantum_left: 0,
             left: None,
             is_begun: false,
+            paging: None,
         }
+    }
+
+    /// The same where a task that uses a page of a file for the first time waits for a disk, as long as others execute so many
+    /// instructions. The page is then in memory for everybody.
+    #[must_use]
+    pub fn with_page_faults(self, instructions: u64) -> Self {
+        Reordered { paging: Some(Paging::new(instructions)), ..self }
     }
 
     /// Makes the next chunk in place of what is in `chunk`. False, and an empty chunk, at the end.
@@ -123,8 +134,23 @@ impl<'f> Reordered<'f> {
         }
     }
 
+    /// What a mark says of a task's files.
+    fn follow_mapping(&mut self, task: usize, mark: &Mark) {
+        let process = self.players[task].process;
+        match (&mut self.paging, mark) {
+            (Some(paging), Mark::Map(mapping)) => paging.map(process, mapping),
+            (Some(paging), &Mark::Unmap { start, bytes }) => paging.unmap(process, start, bytes),
+            _ => (),
+        }
+    }
+
     /// What a mark says of tasks.
     fn follow(&mut self, mark: &Mark) {
+        if let (Some(paging), Mark::Birth { process, parent, .. }) = (&mut self.paging, mark)
+            && let Some(&place) = self.streams.places.get(parent)
+        {
+            paging.fork(self.players[place].process, *process);
+        }
         if let Some((task, process)) = process_of(mark)
             && let Some(&place) = self.streams.places.get(&task)
         {
@@ -146,7 +172,10 @@ impl<'f> Reordered<'f> {
         };
         let decoded = self.chunks.get(piece.chunk)?;
         self.marks(task, piece, &decoded, chunk);
-        self.blocks(task, piece, &decoded, chunk);
+        if self.blocks(task, piece, &decoded, chunk) {
+            self.wait_for_page(task, piece.turn);
+            return Ok(());
+        }
         let player = &mut self.players[task];
         if (player.block, player.mark) == (piece.blocks.end, piece.marks.end) {
             player.piece += 1;
@@ -178,14 +207,16 @@ impl<'f> Reordered<'f> {
             }
             chunk.mark(placed.mark.clone());
             self.follow(&placed.mark);
+            self.follow_mapping(task, &placed.mark);
             if matches!(placed.mark, Mark::SyscallEnter { .. }) {
                 self.called(task, self.players[task].calls + 1);
             }
         }
     }
 
-    /// The blocks up to the next mark. The turn ends with the block that uses its last instruction.
-    fn blocks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) {
+    /// The blocks up to the next mark, or to one that waits for a page: whether there is one. The turn ends with the block that uses its
+    /// last instruction.
+    fn blocks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) -> bool {
         let player = &mut self.players[task];
         let from = player.block;
         let next_mark = decoded.chunk.marks[..piece.marks.end as usize].get(player.mark as usize);
@@ -198,6 +229,8 @@ impl<'f> Reordered<'f> {
             let over = inside.partition_point(|&sum| u64::from(sum - before[from as usize]) < self.quantum_left);
             to = to.min(from + 1 + over as u32);
         }
+        let faulting = self.paging.as_mut().and_then(|paging| first_fault(paging, player.process, decoded, from..to));
+        let to = faulting.unwrap_or(to);
         chunk.blocks.extend(decoded.chunk.blocks.run().slice(from as usize..to as usize).iter());
         let references = decoded.references[from as usize] as usize..decoded.references[to as usize] as usize;
         chunk.references.extend_from_slice(&decoded.chunk.references[references]);
@@ -206,6 +239,16 @@ impl<'f> Reordered<'f> {
         if self.quantum.is_some() {
             self.quantum_left = self.quantum_left.saturating_sub(executed(to));
         }
+        faulting.is_some()
+    }
+
+    /// The task is away while the disk reads.
+    fn wait_for_page(&mut self, task: usize, turn: u64) {
+        self.leave(task, true, Cause::PageFault);
+        self.queue.leave(task);
+        let delay = self.paging.as_ref().map_or(0, |paging| paging.delay);
+        let due = Some(self.clock.saturating_add(delay));
+        self.waiting.push(Waiting { task, calls: Vec::new(), due, turn });
     }
 
     /// A task has made so many calls: tasks that waited for them may run.
@@ -315,4 +358,20 @@ impl<'f> Reordered<'f> {
 
 fn start_of(piece: &Piece) -> (u32, u32) {
     (piece.blocks.start, piece.marks.start)
+}
+
+/// The first of these blocks that has to wait for a page.
+fn first_fault(
+    paging: &mut Paging,
+    process: ProcessId,
+    decoded: &Decoded,
+    blocks: std::ops::Range<u32>,
+) -> Option<u32> {
+    let (from, to) = (blocks.start as usize, blocks.end as usize);
+    let mut numbered = (from..).zip(decoded.chunk.blocks.run().slice(from..to).iter());
+    let faulting = numbered.find(|(number, block)| {
+        let references = decoded.references[*number] as usize..decoded.references[number + 1] as usize;
+        paging.faults(process, block, &decoded.chunk.references[references])
+    });
+    faulting.map(|(number, _)| number as u32)
 }

@@ -8,7 +8,9 @@ use super::pieces::is_moved;
 use super::{Reordered, Schedule, Streams, StreamsReader};
 use crate::synthetic::Mixed;
 use crate::testing::{self, seeded};
-use crate::{Block, Cause, Chunk, Mark, ProcessId, Reference, TaskId, TraceFile, TraceHeader, TraceOrder, TraceWriter};
+use crate::{
+    Block, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId, TraceFile, TraceHeader, TraceOrder, TraceWriter,
+};
 
 const SCHEDULES: [Schedule; 6] = [
     Schedule::RoundRobin,
@@ -196,6 +198,8 @@ proptest! {
             let after = assert_same_work(&chunks, schedule, quantum);
             assert_waits(&events(&chunks), &after);
         }
+        let (before, paged) = (events(&chunks), paged(&chunks, quantum, 50));
+        assert_eq!(by_task(&paged), by_task(&before));
     }
 }
 
@@ -331,6 +335,43 @@ fn whole_turns_are_waited_for_where_no_calls_are_traced() {
         let (after, before) = (but_for_the_beginning(&after, 2), but_for_the_beginning(&events(&[chunk.clone()]), 2));
         assert_eq!(after[..before.len()], before, "{schedule}");
     }
+}
+
+fn paged(chunks: &[Chunk], quantum: u64, delay: u64) -> Vec<Event> {
+    let source = Reordered::new(file(chunks), streams(chunks), Schedule::RoundRobin, quantum);
+    let (mut source, mut all, mut chunk) = (source.with_page_faults(delay), Vec::new(), Chunk::default());
+    while source.next_into(&mut chunk).expect("is whole") {
+        all.push(chunk.clone());
+    }
+    events(&all)
+}
+
+/// Two programs of one file with two pages: each page is read once, by whoever comes first, who is away for ten instructions.
+#[test]
+fn whoever_uses_a_page_first_waits_for_the_disk() {
+    let mut chunk = born(2);
+    let map = |chunk: &mut Chunk| {
+        let (path, build_id) = (b"/program".to_vec(), Vec::new());
+        chunk.mark(Mark::Map(Mapping { start: 0x1000, bytes: 0x2000, offset: 0, path, build_id, is_executable: true }));
+    };
+    switch(&mut chunk, 0, 1, None);
+    map(&mut chunk);
+    (0..8).for_each(|at| step(&mut chunk, 0x1000 + at * 4));
+    (0..8).for_each(|at| step(&mut chunk, 0x2000 + at * 4));
+    switch(&mut chunk, 1, 2, None);
+    map(&mut chunk);
+    (0..40).for_each(|at| step(&mut chunk, 0x1000 + at * 4));
+    let after = paged(std::slice::from_ref(&chunk), 1000, 10);
+    let faults = after
+        .iter()
+        .filter(|event| matches!(event, Event::Mark(Mark::Switch { is_voluntary: true, cause: Cause::PageFault, .. })));
+    assert_eq!(faults.count(), 2);
+    let task = |(task, length): (u32, u64)| (TaskId(task), length);
+    // 1 waits for its first page while 2 goes on with it: that page is there for 2 by then.
+    assert_eq!(turns(&after), [(1, 0), (2, 40), (1, 8), (1, 8)].map(task));
+    assert_eq!(by_task(&after), by_task(&events(std::slice::from_ref(&chunk))), "each does what it did");
+    // With turns of four, 1 is away for as long as 2 executes ten, which ends with a turn.
+    assert_eq!(turns(&paged(&[chunk], 4, 10))[..4], [(1, 0), (2, 12), (1, 4), (2, 4)].map(task));
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn numbers(record: &Record<'_>) -> Vec<Number> {
         let part = match &group.group {
             Group::Class(name) => Part::Class((*name).to_owned()),
             Group::Cause(name) => Part::Cause(name.clone()),
-            Group::All | Group::EndClass(_) => return None,
+            Group::All | Group::EndClass(_) | Group::Tasks(_) => return None,
         };
         Some((part, Quantity::AverageCost, group.cost_cycles.clone()))
     }));

@@ -192,6 +192,7 @@ mod tests {
             tasks: 2,
             working_set: switchcost_workload::WorkingSet::NONE,
             away: None,
+            vectors: None,
             placement: switchcost_record::Placement {
                 cpus: Vec::new(),
                 relation: switchcost_record::Relation::Unpinned,

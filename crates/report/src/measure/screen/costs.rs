@@ -76,6 +76,9 @@ fn rows<'a>(findings: &[&'a CaseFinding]) -> Vec<Row<'a>> {
 fn name(finding: &CaseFinding, usual: &Usual) -> String {
     let case = &finding.case;
     let mut name = case.name();
+    if let Some(vectors) = case.vectors {
+        name += &format!(" ({} of registers)", vectors.xsave_bytes);
+    }
     if case.policy != usual.policy {
         name += &format!(", {}", scheduler(case.policy));
     }

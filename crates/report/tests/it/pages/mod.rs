@@ -311,7 +311,8 @@ fn harmful_claim() -> Claim {
     let found = MARKUP.to_owned();
     let other = Other { file: harm(), machine: harm(), terms: Vec::new(), verdict: Verdict::Differs };
     let (verdict, alone) = (Verdict::Differs, Verdict::Differs);
-    Claim { entry, terms: Vec::new(), found, verdict, alone, others: vec![other], missing: None, reasons: vec![reason] }
+    let (reasons, why_not) = (vec![reason], Some(harm()));
+    Claim { entry, terms: Vec::new(), found, verdict, alone, others: vec![other], missing: None, reasons, why_not }
 }
 
 /// One figure with axes of each kind, whose words are hostile.

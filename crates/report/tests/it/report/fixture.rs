@@ -37,6 +37,7 @@ pub(crate) fn case(mechanism: Mechanism, between: Between) -> Case {
         tasks: 2,
         working_set: WorkingSet::NONE,
         away: None,
+        vectors: None,
         placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
         policy: Policy::Fifo,
         runtime: None,

@@ -7,7 +7,7 @@ use switchcost_report::{Format, Style, measure};
 use super::fixture::*;
 use super::recorded::record;
 
-const RESULT: &str = "mechanism between tasks size_bytes stride_bytes access pattern sharing pages runtime runtime_handoff runtime_class cpus relation policy away_bytes \
+const RESULT: &str = "mechanism between tasks size_bytes stride_bytes access pattern sharing pages runtime runtime_handoff runtime_class cpus relation policy away_bytes vector_state xsave_bytes \
                       status why direct_ns total_ns indirect_ns indirect_kernel_ns indirect_reload_ns direct_cycles reload cycles shared \
                       handoff_ns round_trip_ns baseline_ns walk_ns \
                       switches_per_handoff involuntary_share repetitions_ns tail_ns counters reload_bound_ns sanity_band_ns \

@@ -4,6 +4,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{ContinuousCDF, Normal};
+use switchcost_units::CpuId;
 
 use super::*;
 use crate::Verdict;
@@ -84,21 +85,44 @@ fn one_run_of_many_decides_nothing() {
     assert!(shifted.terms[0].high < 0.02, "{shifted:?}");
 }
 
+/// What is run for the tables on a machine with this other CPU.
+fn steps(noisy_cpu: Option<CpuId>, seed: u64) -> Vec<crate::Step> {
+    let (record, _) = crate::testing::measured();
+    let (host, quiet_cpu, effort) = (&record.header.host, CpuId(1), crate::Effort::Usual);
+    let site = crate::Site { host, quiet_cpu, noisy_cpu, effort, seed, has_guest: false };
+    let all = crate::Paper::Li2007.steps(&site).into_iter();
+    all.filter(|step| step.name.contains("isolated-")).collect()
+}
+
+fn names(steps: &[crate::Step]) -> Vec<String> {
+    steps.iter().map(|step| step.name.clone()).collect()
+}
+
+/// The paper's second setting is a kernel without support for a second processor.
+#[test]
+fn with_one_cpu_the_second_setting_alone_is_run_and_judged() {
+    let steps = steps(None, 1);
+    assert_eq!(steps.len(), 2 * RUNS);
+    assert!(steps.iter().all(|step| step.name.starts_with("li2007-unisolated")));
+    let line = |step: &crate::Step| step.arguments.join(" ");
+    assert!(steps.iter().all(|step| line(step).contains("--cpu 1 --no-rt")));
+    let noisy = steps.iter().filter(|step| step.name.contains("noisy"));
+    assert!(noisy.clone().count() == RUNS && noisy.clone().all(|step| line(step).ends_with("--noise 1")));
+    let (record, findings) = crate::testing::measured();
+    let mut records = Records::default();
+    for step in &steps {
+        records.add_measured(&step.name, record.clone(), findings.clone());
+    }
+    let why = |found: Result<_, String>| found.map(|_: (Vec<Block>, _)| ()).expect_err("other sizes, or not run");
+    let [shared, both] = [&[SHARED_QUIET, SHARED_NOISY][..], &[ISOLATED_QUIET, SHARED_QUIET]]
+        .map(|wanted| why(blocks(&records, wanted)));
+    assert!(shared.contains("sizes were measured"), "the runs are looked at: {shared}");
+    assert!(both.contains("li2007-isolated-quiet-01 was not run"), "{both}");
+}
+
 #[test]
 fn settings_stand_in_blocks_of_an_order_that_the_seed_draws() {
-    let (record, _) = crate::testing::measured();
-    let names = |seed| {
-        let site = crate::Site {
-            host: &record.header.host,
-            quiet_cpu: switchcost_units::CpuId(1),
-            noisy_cpu: Some(switchcost_units::CpuId(0)),
-            effort: crate::Effort::Usual,
-            seed,
-            has_guest: false,
-        };
-        let steps = crate::Paper::Li2007.steps(&site).into_iter().map(|step| step.name);
-        steps.filter(|name| name.contains("isolated-")).collect::<Vec<String>>()
-    };
+    let names = |seed| names(&steps(Some(CpuId(0)), seed));
     let found = names(1);
     assert_eq!(found.len(), 4 * RUNS);
     for (number, block) in found.chunks(4).enumerate() {

@@ -2,11 +2,11 @@
 
 use switchcost_facts::{Root, cpus_by_quiet, relation};
 use switchcost_measure::{PlacementChoice, Preset, RuntimeSelection, Selection, Wishes};
-use switchcost_record::{HostManifest, Policy, Relation, Rounds};
+use switchcost_record::{HostManifest, Policy, Relation, Rounds, VectorCase};
 use switchcost_units::{CpuId, parse_cpu_list};
 
 use super::cpus::Claims;
-use crate::cli::{MeasureArguments, PlacementFlag};
+use crate::cli::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 
 /// Where the tasks run: named CPUs, or the quietest one on which no other measurement is.
@@ -95,8 +95,9 @@ pub(super) fn selection(
     placement: PlacementChoice,
     policy: Policy,
     runtimes: Vec<RuntimeSelection>,
-) -> Selection {
-    Selection {
+) -> Result<Selection, Failure> {
+    let vectors = vectors(arguments)?;
+    Ok(Selection {
         preset,
         mechanisms: arguments.mechanism.clone(),
         runtimes,
@@ -111,6 +112,7 @@ pub(super) fn selection(
         pages: arguments.pages,
         reload: arguments.reload,
         away: arguments.away.clone(),
+        vectors,
         is_concurrent: arguments.concurrent,
         placement,
         policy,
@@ -122,5 +124,60 @@ pub(super) fn selection(
         rounds: Rounds { round_trips: arguments.round_trips, flush_bytes: arguments.flush, pause_ns: arguments.pause },
         synthetic_switch: arguments.synthetic_switch,
         synthetic_reload: arguments.synthetic_reload,
+    })
+}
+
+/// The vector registers that are named, of those that the machine has.
+fn vectors(arguments: &MeasureArguments) -> Result<Vec<VectorCase>, Failure> {
+    let named = &arguments.vector_state;
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    chosen(named, &switchcost_host::vector_state::available()).map_err(Failure::Selection)
+}
+
+fn chosen(named: &[VectorStateFlag], there: &[VectorCase]) -> Result<Vec<VectorCase>, String> {
+    let has: Vec<String> = there.iter().map(|case| case.state.to_string()).collect();
+    let missing = |wanted: &str| {
+        let has =
+            if has.is_empty() { "none (it has no XSAVE that tells what is in use)".to_owned() } else { has.join(", ") };
+        format!("found --vector-state {wanted} on a machine with {has}, need one that it has; choose another, or all")
+    };
+    let mut all: Vec<VectorCase> = Vec::new();
+    for flag in named {
+        let found: Vec<VectorCase> = match flag {
+            VectorStateFlag::All => there.to_vec(),
+            VectorStateFlag::One(state) => there.iter().copied().filter(|case| case.state == *state).collect(),
+        };
+        if found.is_empty() {
+            return Err(missing(&flag.to_string()));
+        }
+        all.extend(found);
+    }
+    all.sort_by_key(|case| case.state);
+    all.dedup();
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_record::VectorState;
+    use switchcost_units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn vector_registers_are_those_that_the_machine_has_each_once() {
+        let case = |state, bytes| VectorCase { state, xsave_bytes: Bytes(bytes) };
+        let there = [case(VectorState::Init, 0), case(VectorState::Sse, 512), case(VectorState::Avx, 768)];
+        let one = VectorStateFlag::One;
+        assert_eq!(chosen(&[one(VectorState::Avx), VectorStateFlag::All], &there), Ok(there.to_vec()));
+        assert_eq!(chosen(&[one(VectorState::Sse)], &there), Ok(there[1..2].to_vec()));
+        let why =
+            "found --vector-state amx on a machine with init, sse, avx, need one that it has; choose another, or all";
+        assert_eq!(chosen(&[one(VectorState::Amx)], &there), Err(why.to_owned()));
+        let why = "found --vector-state all on a machine with none (it has no XSAVE that tells what is in use), need one that it has; \
+                   choose another, or all";
+        assert_eq!(chosen(&[VectorStateFlag::All], &[]), Err(why.to_owned()));
     }
 }

@@ -57,6 +57,11 @@ impl Folder {
         self.records().join(format!("{}.part.{}", step.name, step.ending()))
     }
 
+    /// The trace that a step leaves or keeps.
+    pub(super) fn trace(&self, name: &str) -> PathBuf {
+        self.records().join(format!("{name}.sct"))
+    }
+
     /// What the program said that watched it.
     pub(super) fn words(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.watched.txt", step.name))

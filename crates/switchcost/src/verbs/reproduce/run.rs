@@ -21,6 +21,7 @@ use crate::signals::Interrupt;
 pub(super) fn line(step: &Step) -> String {
     let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| match word.as_str() {
         TRACE => trace_name(step),
+        Step::OWN_TRACE => format!("records/{}.sct", step.name),
         word => word.to_owned(),
     }));
     let watcher = step.watched_by.iter().map(|word| match word.as_str() {
@@ -100,6 +101,10 @@ impl<'a> Runner<'a> {
                 std::fs::rename(old, self.folder.stopped(step)).map_err(|error| error.to_string())?;
             }
         }
+        if step.arguments.iter().any(|word| word == Step::OWN_TRACE) {
+            // It goes with the record that was put aside, and would hold the name.
+            let _ = std::fs::remove_file(self.own_trace(&step.name));
+        }
         let status = self.status(step, &draft).map_err(|error| format!("found no way to run it ({error})"))?;
         // 3 is done, with reservations: what could not be measured is said in the record.
         if !(status.success() || status.code() == Some(3)) {
@@ -123,13 +128,16 @@ impl<'a> Runner<'a> {
 
     fn placed(&self, step: &Step, word: &str) -> String {
         match (&step.trace_of, word) {
-            (Some(name), TRACE) => {
-                let trace = Step { name: name.clone(), arguments: vec!["trace".to_owned()], ..step.clone() };
-                self.folder.record(&trace).to_string_lossy().into_owned()
-            }
+            (Some(name), TRACE) => self.own_trace(name).to_string_lossy().into_owned(),
+            (_, Step::OWN_TRACE) => self.own_trace(&step.name).to_string_lossy().into_owned(),
             (_, WORDS) => self.folder.words(step).to_string_lossy().into_owned(),
             _ => word.to_owned(),
         }
+    }
+
+    /// Where the trace of a step is.
+    fn own_trace(&self, name: &str) -> PathBuf {
+        self.folder.trace(name)
     }
 
     /// What the program said that watched a step.

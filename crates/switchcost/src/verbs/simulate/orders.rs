@@ -29,6 +29,8 @@ use crate::verbs::trace::look;
 pub(super) struct Order {
     schedule: Schedule,
     pub(super) quantum_instructions: u64,
+    /// Instructions in which a disk reads a page, where page faults wait.
+    page_faults: Option<u64>,
 }
 
 impl Order {
@@ -36,11 +38,17 @@ impl Order {
     fn quantum(self) -> Option<u64> {
         (self.schedule != Schedule::LongestQuantum).then_some(self.quantum_instructions)
     }
+
+    /// As the record has it.
+    fn name(self) -> String {
+        let faults = self.page_faults.map(|instructions| format!(", page faults of {instructions} instructions"));
+        format!("{}{}", self.schedule, faults.unwrap_or_default())
+    }
 }
 
 /// The quantum of programs that are traced as they are simulated.
 pub(super) fn of_live(arguments: &SimulateArguments) -> Result<u64, Failure> {
-    if !arguments.schedule.is_empty() || arguments.at_once.is_some() {
+    if !arguments.schedule.is_empty() || arguments.at_once.is_some() || arguments.page_faults.is_some() {
         return Err(Failure::LiveSchedule);
     }
     match arguments.quantum[..] {
@@ -54,7 +62,8 @@ pub(super) fn of_live(arguments: &SimulateArguments) -> Result<u64, Failure> {
 /// The orders that are asked for; none for that of the trace.
 pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<Order>, Failure> {
     let (mut schedules, quanta) = (arguments.schedule.clone(), &arguments.quantum);
-    if schedules.is_empty() && quanta.is_empty() {
+    let page_faults = arguments.page_faults.map(|time| in_instructions(time, arguments)).transpose()?;
+    if schedules.is_empty() && quanta.is_empty() && page_faults.is_none() {
         return Ok(Vec::new());
     }
     if schedules.is_empty() {
@@ -68,7 +77,7 @@ pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<O
     let mut orders: Vec<Order> = Vec::new();
     for schedule in schedules {
         for &quantum_instructions in &lengths {
-            let order = Order { schedule, quantum_instructions };
+            let order = Order { schedule, quantum_instructions, page_faults };
             let is_there = |other: &Order| (other.schedule, other.quantum()) == (schedule, order.quantum());
             if !orders.iter().any(is_there) {
                 orders.push(order);
@@ -160,8 +169,12 @@ fn simulate(
 ) -> Result<Option<PathBuf>, Failure> {
     let file = open(path)?;
     let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), file.header(), record)?
-        .in_order(order.schedule.to_string(), order.quantum());
-    let mut turns = Reordered::new(file, Arc::clone(streams), order.schedule, order.quantum_instructions);
+        .in_order(order.name(), order.quantum());
+    let turns = Reordered::new(file, Arc::clone(streams), order.schedule, order.quantum_instructions);
+    let mut turns = match order.page_faults {
+        Some(instructions) => turns.with_page_faults(instructions),
+        None => turns,
+    };
     let incomplete = feed(&mut run, path, interrupt, |chunk| turns.next_into(chunk))?;
     if run.is_empty() { Ok(None) } else { run.finish(incomplete).map(Some) }
 }

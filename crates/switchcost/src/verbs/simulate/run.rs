@@ -138,12 +138,17 @@ impl Run {
 
     /// Simulates the next chunk, and leaves one to use again in its place.
     pub(super) fn chunk(&mut self, chunk: &mut Chunk) -> Result<(), Failure> {
-        if self.is_user_only {
-            *chunk = without_kernel(chunk);
-        }
+        self.leave_kernel_out(chunk);
         self.has_blocks |= !chunk.blocks.is_empty();
         self.simulator.feed(chunk, &mut self.tuples)?;
         self.keep_tuples()
+    }
+
+    /// Takes the kernel's blocks and references out of a chunk where only programs are simulated.
+    pub(super) fn leave_kernel_out(&self, chunk: &mut Chunk) {
+        if self.is_user_only {
+            *chunk = without_kernel(chunk);
+        }
     }
 
     /// Simulates the next chunk for a part of the trace.

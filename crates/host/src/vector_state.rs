@@ -1,0 +1,100 @@
+//! Vector registers that are in use, or in their initial state, when the kernel switches away from a task.
+//!
+//! The kernel saves with XSAVE, which leaves out what is in its initial state (XINUSE: Intel, Software Developer's Manual, volume 1,
+//! section 13.6). So the registers are loaded with XRSTOR from an area that has the wanted components and no other: those are in use
+//! afterwards, and all others are initialised. Of processors without XSAVE nothing is known.
+
+#[cfg(not(target_arch = "x86_64"))]
+mod none;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(not(target_arch = "x86_64"))]
+use none as processor;
+#[cfg(target_arch = "x86_64")]
+use x86_64 as processor;
+
+use strum::IntoEnumIterator;
+use switchcost_record::{VectorCase, VectorState};
+
+/// What this processor and its kernel have, the least first; empty without XSAVE.
+pub fn available() -> Vec<VectorCase> {
+    let case = |state| processor::xsave_bytes(state).map(|xsave_bytes| VectorCase { state, xsave_bytes });
+    VectorState::iter().filter_map(case).collect()
+}
+
+/// Registers that can be brought into a state as often as is wanted.
+pub struct Vectors(processor::Area);
+
+impl Vectors {
+    /// Maps the area, and proves by XINUSE that loading it does what it is to.
+    ///
+    /// # Errors
+    /// Where the processor does not have the registers, or they are not as wanted afterwards.
+    pub fn new(state: VectorState) -> Result<Vectors, String> {
+        let vectors = Vectors(processor::Area::new(state)?);
+        vectors.load();
+        match vectors.0.unexpected() {
+            None => Ok(vectors),
+            Some(in_use) => {
+                let needed = "need those alone that were loaded; measure on another machine";
+                Err(format!("found components {in_use:#x} in use behind --vector-state {state}, {needed}"))
+            }
+        }
+    }
+
+    /// Loads the registers.
+    #[inline(always)]
+    pub fn load(&self) {
+        self.0.load();
+    }
+
+    /// Whether what was loaded is still in use.
+    pub fn are_in_use(&self) -> bool {
+        self.0.is_in_use()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_loaded_is_in_use_and_nothing_else() {
+        let all = available();
+        if all.is_empty() {
+            println!("skipped: this processor has no XSAVE that says what is in use");
+            return;
+        }
+        assert!(all.is_sorted_by_key(|case| (case.state, case.xsave_bytes)) && all.len() >= 2, "{all:?}");
+        for VectorCase { state, .. } in all.iter().chain(all.iter().rev()) {
+            let vectors = Vectors::new(*state).expect("it is there");
+            vectors.load();
+            assert!(vectors.are_in_use(), "{state}");
+        }
+    }
+
+    /// A larger state behind a smaller one leaves none of the smaller one's area in use, and is noticed if it goes.
+    #[test]
+    fn registers_that_went_back_to_their_initial_state_are_noticed() {
+        let Some(widest) = available().pop().filter(|widest| widest.state > VectorState::Sse) else {
+            println!("skipped: this processor has no registers beyond XMM");
+            return;
+        };
+        let (wide, none) =
+            (Vectors::new(widest.state).expect("there"), Vectors::new(VectorState::Init).expect("there"));
+        wide.load();
+        assert!(wide.are_in_use());
+        none.load();
+        assert!(!wide.are_in_use());
+    }
+
+    #[test]
+    fn what_the_processor_does_not_have_is_refused() {
+        let there: Vec<VectorState> = available().iter().map(|case| case.state).collect();
+        for state in VectorState::iter().filter(|state| !there.contains(state)) {
+            let why = Vectors::new(state).err().expect("it is not there");
+            assert!(why.starts_with("found ") && why.contains(&format!("--vector-state {state}")), "{why}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Figures 1 to 3 with the page faults that today's memory does not have: a trace of Timesharing, played again so that its tasks wait
+//! for a disk at the first use of each page of a file.
+
+use switchcost_analysis::simulation::{DesignFinding, Findings};
+
+use super::curves::{PRIVATE, SHARED, Value, draw, draw_lengths};
+use super::quantities::{FAULT, Outcome, SCHEDULER, TIMESHARING, ends, group};
+use super::{QUANTUM, QUICK_SWITCHES, SETS, seed};
+use crate::claims::{Found, ranged};
+use crate::{Effort, Exhibit, Records, Site, Step};
+
+/// Disks of 1990 take some 20 ms for a page: half of that, and twice.
+const DISKS: [&str; 2] = ["10ms", "40ms"];
+const TRACE: &str = "mogul1990-timesharing-disk-trace";
+/// As many as make a trace that is kept for a while, and as have the programs started.
+const SWITCHES: u64 = 800;
+
+pub(super) fn step(disk: usize) -> String {
+    format!("mogul1990-timesharing-disk-{}", DISKS[disk])
+}
+
+pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
+    let switches = if site.effort == Effort::Usual { SWITCHES } else { QUICK_SWITCHES };
+    let (name, seed, quantum) = (SETS[TIMESHARING].name, seed(site, 1), QUANTUM[0]);
+    let line = format!(
+        "workload {name} --seed {seed} --quantum {quantum} --switches {switches} --design mogul-1a --output {}",
+        Step::OWN_TRACE
+    );
+    let trace = Step::new(TRACE, &line);
+    let with = |(disk, time): (usize, &str)| {
+        let line = format!("simulate TRACE --design mogul-1a --page-faults {time}");
+        Step { trace_of: Some(TRACE.to_owned()), ..Step::new(step(disk), &line) }
+    };
+    std::iter::once(trace).chain(DISKS.into_iter().enumerate().map(with)).collect()
+}
+
+fn found(records: &Records, disk: usize) -> Result<(&Findings, &DesignFinding), String> {
+    let (_, findings) = records.simulated(&step(disk))?;
+    Ok((findings, findings.designs.first().ok_or("the record has no design")?))
+}
+
+pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
+    let curves = |name, title, y_title, value: Value| {
+        let mut exhibit = Exhibit::new(name, title);
+        exhibit.steps.push(step(0));
+        if let Ok((findings, design)) = found(records, 0) {
+            draw(&mut exhibit, (findings.interval_instructions, design), y_title, value);
+        }
+        exhibit
+    };
+    let mut lengths =
+        Exhibit::new("Figure 1 with a disk", "Lengths of trace segments, Timesharing, files read from a disk");
+    lengths.steps.push(step(0));
+    if let Ok((findings, _)) = found(records, 0) {
+        draw_lengths(&mut lengths, findings);
+    }
+    lengths.notes.push(
+        "Modelled: the tasks of one trace played again, each away for 10 ms (at one instruction a cycle of 40 ns) at the first use of each \
+         page of a file by anybody, as when memory held no files yet. Pages without a file wait for nothing, and none is read twice."
+            .into(),
+    );
+    vec![
+        lengths,
+        curves(
+            "Figure 2 with a disk",
+            "CPI since the switch, one cache for all, files read from a disk",
+            "CPI, shared",
+            SHARED,
+        ),
+        curves(
+            "Figure 3 with a disk",
+            "CPI since the switch, a cache for each process, files read from a disk",
+            "CPI, private",
+            PRIVATE,
+        ),
+    ]
+}
+
+/// The private CPI over the first tenth of the curve, after page faults over after the scheduler, with either disk.
+pub(super) fn after_faults(records: &Records) -> Outcome {
+    let ratio = |disk: usize| {
+        let (_, design) = found(records, disk)?;
+        let early = |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
+        let of = early(&FAULT).zip(early(&SCHEDULER));
+        of.map(|(fault, scheduler)| fault / scheduler).ok_or("too few segments of one of the classes".to_owned())
+    };
+    let others = (1..DISKS.len()).map(ratio).collect::<Result<Vec<f64>, String>>()?;
+    let segments = group(found(records, 0)?.1, &FAULT).map_or(0, |group| group.segments);
+    let term = ranged("after page faults over after the scheduler", ratio(0)?, others.into_iter());
+    Ok(Found::new(vec![term], format!("{segments} page faults with a disk of {}", DISKS[0])))
+}

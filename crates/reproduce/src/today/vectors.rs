@@ -1,0 +1,76 @@
+//! What a switch costs with more or fewer vector registers in use: what the kernel saves and loads for a large set of registers.
+
+use switchcost_analysis::{CaseFinding, Estimate};
+use switchcost_record::Mechanism;
+
+use super::generations::over_timesharing;
+use super::{VECTORS, results};
+use crate::claims::{Found, Quantities, Term};
+use crate::exhibit::Cell;
+use crate::interval::Interval;
+use crate::text::number;
+use crate::{Exhibit, Records, Table};
+
+/// The results by the registers in use, none first.
+fn by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>, String> {
+    let found = results(records, VECTORS, Mechanism::Pipe)?;
+    let mut found: Vec<(&CaseFinding, &Estimate)> = found
+        .into_iter()
+        .filter(|finding| finding.case.vectors.is_some())
+        .filter_map(|finding| Some((finding, finding.direct_ns.as_ref()?)))
+        .collect();
+    found.sort_by_key(|(finding, _)| finding.case.vectors.map(|vectors| vectors.state));
+    if found.len() < 2 { Err("fewer than two sets of registers could be measured".to_owned()) } else { Ok(found) }
+}
+
+/// What all of them add, in nanoseconds.
+fn added(records: &Records) -> Result<(Interval, String), String> {
+    let found = by_state(records)?;
+    let ((_, none), (most, all)) = (found[0], found[found.len() - 1]);
+    let [none, all] = [none, all].map(Estimate::beside_its_run);
+    let more = (all.estimate - none.estimate, all.low - none.high, all.high - none.low);
+    let vectors = most.case.vectors.map(|vectors| vectors.to_string()).unwrap_or_default();
+    Ok((more, format!("{vectors}: {} ns more", number(more.0))))
+}
+
+pub(super) fn exhibit(records: &Records) -> Exhibit {
+    let title = "A switch over a pipe, by the vector registers that are in use when the kernel switches";
+    let mut exhibit = Exhibit::new("Registers in use", title);
+    exhibit.steps.push(VECTORS.to_owned());
+    let mut table =
+        Table::new(&["registers in use", "XSAVE writes B", "direct us", "low", "high", "more than none ns"]);
+    let found = by_state(records).unwrap_or_default();
+    for (finding, direct) in &found {
+        let Some(vectors) = finding.case.vectors else { continue };
+        let us = |ns: f64| Cell::number(ns / 1e3, 3);
+        table.row(vec![
+            vectors.state.to_string().into(),
+            Cell::number(vectors.xsave_bytes.0 as f64, 0),
+            us(direct.estimate),
+            us(direct.low),
+            us(direct.high),
+            Cell::number(direct.estimate - found[0].1.estimate, 1),
+        ]);
+    }
+    exhibit.table = table;
+    exhibit.notes.push(
+        "Each task loads them right before it hands on the token, in both arms. The kernel's XSAVE leaves out what is in its initial \
+         state: init is a switch that saves none. What a machine does not have (the tiles of AMX, 8 KiB) is not in the table."
+            .into(),
+    );
+    exhibit
+}
+
+fn small(records: &Records) -> Result<Found, String> {
+    let ((value, low, high), note) = added(records)?;
+    Ok(Found::new(over_timesharing(records, (value / 1e3, low / 1e3, high / 1e3))?, note))
+}
+
+fn dearer(records: &Records) -> Result<Found, String> {
+    let ((value, low, high), note) = added(records)?;
+    Ok(Found::new(vec![Term::new("all registers less none, ns", value, low, high)], note))
+}
+
+pub(super) fn quantities() -> Quantities {
+    vec![("vector-registers-small", small), ("vector-registers-cost", dearer)]
+}

@@ -1,0 +1,109 @@
+//! The start of programs that are simulated as they run: what it leaves in the caches is wanted, and nothing of it counts.
+
+use switchcost_simulation_result::TracePart;
+use switchcost_trace::{Chunk, Purpose};
+
+/// How far the programs have come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Skip {
+    /// Switches that do not count.
+    switches: u64,
+    seen: u64,
+    instructions: u64,
+    /// Instructions before the first that counts.
+    skipped: Option<u64>,
+}
+
+impl Skip {
+    pub(super) fn of(switches: u64) -> Skip {
+        Skip { switches, ..Skip::default() }
+    }
+
+    /// Whether anything is skipped.
+    pub(super) fn is_any(&self) -> bool {
+        self.switches > 0
+    }
+
+    /// Takes away what counts of a chunk in which counting begins: from the first switch behind those skipped on.
+    pub(super) fn split(&self, chunk: &mut Chunk) -> Option<Chunk> {
+        let left = self.switches.checked_sub(self.seen).filter(|left| *left > 0)?;
+        let mut switches = chunk.marks.iter().filter(|placed| placed.mark.is_switch());
+        let first = switches.nth(usize::try_from(left).ok()?)?.before_block as usize;
+        Some(chunk.split_off(first))
+    }
+
+    /// What the next chunk is for: it counts where as many switches lie before it.
+    pub(super) fn purpose(&mut self, chunk: &Chunk) -> Purpose {
+        let counts = self.seen >= self.switches;
+        if counts {
+            self.skipped.get_or_insert(self.instructions);
+        }
+        self.seen += chunk.marks.iter().filter(|placed| placed.mark.is_switch()).count() as u64;
+        self.instructions += chunk.instructions();
+        if counts { Purpose::Count { part: 0 } } else { Purpose::WarmUp }
+    }
+
+    /// What is counted, of all that was executed.
+    pub(super) fn part(&self) -> Option<TracePart> {
+        let skipped = self.skipped.filter(|_| self.is_any())?;
+        Some(TracePart {
+            from_instruction: skipped,
+            to_instruction: self.instructions,
+            trace_instructions: self.instructions,
+            warm_up_instructions: skipped,
+            without_warm_up: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_trace::{Block, Cause, Mark, TaskId};
+
+    use super::*;
+
+    /// A block of ten instructions behind each switch.
+    fn chunk(switches: u32) -> Chunk {
+        let switch = |number: u32| Mark::Switch {
+            from: TaskId(number % 2 + 1),
+            to: TaskId(2 - number % 2),
+            is_voluntary: false,
+            cause: Cause::Quantum,
+        };
+        let mut chunk = Chunk::default();
+        for number in 0..switches {
+            chunk.mark(switch(number));
+            chunk.blocks.push(Block { instructions: 10, ..Block::default() });
+        }
+        chunk
+    }
+
+    fn switches(chunk: &Chunk) -> usize {
+        chunk.marks.iter().filter(|placed| placed.mark.is_switch()).count()
+    }
+
+    #[test]
+    fn counting_begins_with_the_first_switch_behind_those_skipped() {
+        let mut skip = Skip::of(5);
+        let (mut first, mut second, third) = (chunk(3), chunk(4), chunk(1));
+        assert_eq!((skip.split(&mut first), skip.purpose(&first)), (None, Purpose::WarmUp));
+        let counted = skip.split(&mut second).expect("the sixth is in it");
+        assert_eq!((switches(&second), switches(&counted)), (2, 2));
+        assert_eq!(
+            [&second, &counted, &third].map(|chunk| skip.purpose(chunk)),
+            [Purpose::WarmUp, Purpose::Count { part: 0 }, Purpose::Count { part: 0 }]
+        );
+        assert_eq!(skip.split(&mut chunk(9)), None, "it has begun");
+        let part = skip.part().expect("a part");
+        assert_eq!((part.from_instruction, part.to_instruction, part.warm_up_instructions), (50, 80, 50));
+    }
+
+    #[test]
+    fn what_ends_before_has_no_part_and_what_skips_nothing_is_whole() {
+        let mut short = Skip::of(5);
+        assert_eq!((short.purpose(&chunk(4)), short.part()), (Purpose::WarmUp, None));
+        let mut whole = Skip::of(0);
+        assert_eq!((whole.purpose(&chunk(4)), whole.part()), (Purpose::Count { part: 0 }, None));
+        assert!(!whole.is_any());
+    }
+}

@@ -1,0 +1,140 @@
+//! Page faults that wait for a disk. A model: each page of a file is read at its first use by anybody, and stays in memory.
+//!
+//! Pages without a file, which the kernel fills with zeros, wait for nothing. What is mapped where is in the trace's marks.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::{Block, Mapping, ProcessId, Reference};
+
+const PAGE: u64 = 4096;
+
+/// What of a file lies at some addresses.
+#[derive(Clone, Copy, Debug)]
+struct Mapped {
+    end: u64,
+    file: usize,
+    offset: u64,
+}
+
+type Mappings = BTreeMap<u64, Mapped>;
+
+/// Files, what is mapped of them, and which pages of theirs are in memory.
+#[derive(Debug)]
+pub(super) struct Paging {
+    /// Instructions in which the disk reads a page.
+    pub(super) delay: u64,
+    files: HashMap<Vec<u8>, usize>,
+    mappings: HashMap<ProcessId, Mappings>,
+    read: HashSet<(usize, u64)>,
+    /// Pages of processes that have no file, or one whose page was read: most references are to few of them.
+    present: HashSet<(ProcessId, u64)>,
+}
+
+impl Paging {
+    pub(super) fn new(delay: u64) -> Paging {
+        Paging { delay, files: HashMap::new(), mappings: HashMap::new(), read: HashSet::new(), present: HashSet::new() }
+    }
+
+    pub(super) fn map(&mut self, process: ProcessId, mapping: &Mapping) {
+        self.unmap(process, mapping.start, mapping.bytes);
+        let next = self.files.len();
+        let file = *self.files.entry(mapping.path.clone()).or_insert(next);
+        let mapped = Mapped { end: mapping.start.saturating_add(mapping.bytes), file, offset: mapping.offset };
+        self.mappings.entry(process).or_default().insert(mapping.start, mapped);
+    }
+
+    pub(super) fn unmap(&mut self, process: ProcessId, start: u64, bytes: u64) {
+        let end = start.saturating_add(bytes);
+        self.present.retain(|(of, page)| *of != process || !(start / PAGE..=end / PAGE).contains(page));
+        let Some(mappings) = self.mappings.get_mut(&process) else { return };
+        let touched: Vec<(u64, Mapped)> =
+            mappings.range(..end).filter(|(_, old)| old.end > start).map(|(from, old)| (*from, *old)).collect();
+        for (from, old) in touched {
+            mappings.remove(&from);
+            if from < start {
+                mappings.insert(from, Mapped { end: start, ..old });
+            }
+            if old.end > end {
+                mappings.insert(end, Mapped { offset: old.offset + (end - from), ..old });
+            }
+        }
+    }
+
+    /// A new address space with what its parent's has.
+    pub(super) fn fork(&mut self, parent: ProcessId, child: ProcessId) {
+        if parent != child
+            && let Some(mappings) = self.mappings.get(&parent).cloned()
+        {
+            self.mappings.entry(child).or_insert(mappings);
+        }
+    }
+
+    /// Whether a block waits for the disk; afterwards all that it touches has been read.
+    pub(super) fn faults(&mut self, process: ProcessId, block: &Block, references: &[Reference]) -> bool {
+        let last = block.address + u64::from(block.bytes.max(1)) - 1;
+        let mut is_missing = self.reads(process, block.address);
+        is_missing |= last / PAGE != block.address / PAGE && self.reads(process, last);
+        references.iter().fold(is_missing, |missing, reference| missing | self.reads(process, reference.address()))
+    }
+
+    /// Whether the page at an address has to be read first; it then is.
+    fn reads(&mut self, process: ProcessId, address: u64) -> bool {
+        if !self.present.insert((process, address / PAGE)) {
+            return false;
+        }
+        let mapped = self.mappings.get(&process).and_then(|mappings| mappings.range(..=address).next_back());
+        match mapped.filter(|(_, mapped)| address < mapped.end) {
+            Some((start, Mapped { file, offset, .. })) => {
+                self.read.insert((*file, (offset + (address - start)) / PAGE))
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(start: u64, pages: u64, offset: u64, path: &[u8]) -> Mapping {
+        let (path, build_id) = (path.to_vec(), Vec::new());
+        Mapping { start, bytes: pages * PAGE, offset, path, build_id, is_executable: true }
+    }
+
+    fn block(address: u64) -> Block {
+        Block { address, bytes: 4, instructions: 1, first_bytes: 4, ..Block::default() }
+    }
+
+    #[test]
+    fn a_page_of_a_file_is_read_once_by_whoever_comes_first() {
+        let (one, other) = (ProcessId(1), ProcessId(2));
+        let mut paging = Paging::new(10);
+        paging.map(one, &mapping(0x10_000, 4, 0, b"/lib"));
+        paging.map(other, &mapping(0x90_000, 4, 0, b"/lib"));
+        assert!(paging.faults(one, &block(0x11_008), &[]));
+        assert!(!paging.faults(one, &block(0x11_ffc), &[]), "the same page");
+        assert!(!paging.faults(other, &block(0x91_000), &[]), "the same page of the file");
+        assert!(paging.faults(other, &block(0x92_000), &[]));
+        assert!(!paging.faults(one, &block(0x50_000), &[]), "no file");
+        assert!(
+            paging.faults(one, &block(0x12_ffe), &[]),
+            "its last bytes lie in the next page, which nobody has read"
+        );
+        let load = Reference::new(0x10_010, 3, 0, false);
+        assert!(paging.faults(one, &block(0x50_000), &[load]) && !paging.faults(one, &block(0x50_000), &[load]));
+    }
+
+    #[test]
+    fn what_is_mapped_anew_or_inherited_is_looked_up_anew() {
+        let (one, child) = (ProcessId(1), ProcessId(2));
+        let mut paging = Paging::new(10);
+        paging.map(one, &mapping(0x10_000, 4, 0, b"/a"));
+        paging.fork(one, child);
+        assert!(paging.faults(child, &block(0x10_000), &[]) && !paging.faults(one, &block(0x10_000), &[]));
+        paging.map(one, &mapping(0x10_000, 1, 0, b"/b"));
+        assert!(paging.faults(one, &block(0x10_000), &[]), "another file lies there now");
+        assert!(paging.faults(one, &block(0x13_000), &[]), "and what is behind it is still there");
+        paging.unmap(one, 0x10_000, 4 * PAGE);
+        assert!(!paging.faults(one, &block(0x12_000), &[]), "no file any more");
+    }
+}
