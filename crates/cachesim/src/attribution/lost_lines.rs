@@ -30,12 +30,7 @@ impl Listener for LostLines {
     const COMPARES: bool = true;
 
     fn of(levels: Levels) -> LostLines {
-        LostLines {
-            caches: levels.caches,
-            instructions: 0,
-            classifier: Classifier::default(),
-            lines: BTreeMap::new(),
-        }
+        LostLines { caches: levels.caches, instructions: 0, classifier: Classifier::default(), lines: BTreeMap::new() }
     }
 
     #[inline]
