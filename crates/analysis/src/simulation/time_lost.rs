@@ -1,5 +1,7 @@
 //! What the lines that a design loses cost in time, at the prices of a machine (docs/method/simulated-cost.md).
 
+use std::ops::Add;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_design::{Design, Level};
@@ -66,8 +68,8 @@ pub(super) fn time_lost(
         line_ns: distances(&result.design, &prices.prices, lost).map(|(own, away)| of_lines.ns(lost.kind, own, away)),
     };
     let lines: Vec<PricedLines> = detail.lost_lines.iter().map(priced).collect();
-    let sum = |which: usize| lines.iter().filter_map(|row| Some(row.lines * row.line_ns?[which])).sum();
-    let count = |rows: &mut dyn Iterator<Item = &PricedLines>| rows.map(|row| row.lines).sum::<f64>();
+    let sum = |which: usize| lines.iter().filter_map(|row| Some(row.lines * row.line_ns?[which])).fold(0.0, f64::add);
+    let count = |rows: &mut dyn Iterator<Item = &PricedLines>| rows.map(|row| row.lines).fold(0.0, f64::add);
     let unpriced = count(&mut lines.iter().filter(|row| row.line_ns.is_none()));
     Some(TimeLost {
         cpu_model: prices.prices.cpu_model.clone(),

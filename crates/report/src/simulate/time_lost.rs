@@ -14,17 +14,14 @@ use crate::quantity::time;
 pub(super) fn sentence(design: &DesignFinding) -> String {
     let Some(lost) = &design.time_lost else { return String::new() };
     let mut text = format!(
-        " In time, the lost lines take {} a switch ({} to {}) at the prices of {}, which prefetches and overlaps",
-        time(lost.likely_ns),
+        " In time, the lost lines take {} to {} a switch at the prices of {}, which prefetches: less if loads overlap, more if each waits \
+         for the one before",
         time(lost.low_ns),
         time(lost.high_ns),
         lost.cpu_model.as_deref().map_or_else(|| "a processor of unknown model".into(), plain)
     );
     if let Some(cycles) = lost.cycles_ns {
         text += &format!("; the cycles would be {}", time(cycles));
-        if lost.likely_ns > 0.0 {
-            text += &format!(", {} times as long", rounded(cycles / lost.likely_ns));
-        }
     }
     if lost.unpriced_share > Some(0.0) {
         text += &format!("; {} of them have no price, and are not in it", share(lost.unpriced_share));
