@@ -138,8 +138,8 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
 pub(super) fn beside_time(cycles: impl IntoIterator<Item = Option<[f64; 2]>>) -> Option<&'static str> {
     cycles.into_iter().flatten().any(|[_, long]| long <= 1.0).then_some(
         "time: of these cycles, as if nothing overlapped; page walks through caches, pages of several sizes and hashed slices are not \
-         modelled. Reloads of arrays that we measured on one server took 1/2.7 to 1/1.4 of it for \
-         pointer chases, 1/86 to 1/31 for what hardware prefetches",
+         modelled. Reloads of arrays that we measured on one server took 1/2.7 to all of it for \
+         pointer chases, 1/120 to 1/30 for what hardware prefetches",
     )
 }
 
