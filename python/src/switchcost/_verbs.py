@@ -54,6 +54,7 @@ _MEASURE: dict[str, Form] = {
     "pages": "value",
     "reload": "flag",
     "away": "sizes",
+    "vector_state": "commas",
     "concurrent": "flag",
     "placement": "value",
     "quick": "flag",
@@ -97,6 +98,7 @@ def measure(
     pages: MeasurePages | None = None,
     reload: bool = False,
     away: Size | Sequence[Size] = (),
+    vector_state: str | Sequence[str] = (),
     concurrent: bool = False,
     placement: MeasurePlacement | None = None,
     quick: bool = False,
@@ -144,6 +146,8 @@ def measure(
         reload: Measure how a working set is reloaded: the 1st, 2nd, 3rd walk after a switch against settled ones, and their
             sum as the cost of having been away.
         away: What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size]; implies --reload.
+        vector_state: Vector registers that are in use at each hand-off, which the kernel then saves and loads: init (none),
+            sse, avx, avx512, amx, or all that this machine has [default: what the program happens to use].
         concurrent: Compare two tasks that take turns on one CPU with the same on two CPUs at once that share a cache: by
             how much a walk is slower than alone, either way; implies --placement pair.
         placement: Where the tasks run [default: one].
@@ -290,6 +294,7 @@ SimulateProcesses: TypeAlias = Literal[
 _SIMULATE: dict[str, Form] = {
     "schedule": "commas",
     "quantum": "commas",
+    "page_faults": "value",
     "at_once": "value",
     "only_intervals": "value",
     "sample": "value",
@@ -320,6 +325,7 @@ def simulate(
     *,
     schedule: str | Sequence[str] = (),
     quantum: str | Sequence[str] = (),
+    page_faults: str | None = None,
     at_once: int | None = None,
     only_intervals: str | None = None,
     sample: str | None = None,
@@ -353,6 +359,9 @@ def simulate(
         quantum: Of a trace: play its tasks again with these quanta, one after the other, in instructions (400000) or at one
             instruction a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace,
             or 400000].
+        page_faults: Of a trace: play its tasks again so that each waits for a disk at the first use of each page of a file,
+            in instructions of others or at one instruction a cycle (20ms): switches by page faults, as when memory held no
+            files yet.
         at_once: Of a trace: instead, run each process on a CPU with first levels of its own, this many instructions at a
             time, and report the misses of the last level that they share at once, beside those in turns of --quantum.
         only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may

@@ -202,7 +202,9 @@ fn records(story: &Story, trials: u64) -> Records {
             }
             records.add_simulated(&step_name(of, trial), head.clone(), findings.clone());
             if (set, trial) == (0, 1) {
-                [0, 1].map(|disk| records.add_simulated(&disk_step(disk), head.clone(), findings.clone()));
+                for disk in [0, 1] {
+                    records.add_simulated(&disk_step(disk), head.clone(), findings.clone());
+                }
             }
             records.add_simulated(&with_kernel::name_alone(of, trial), head.clone(), alone);
             records.add_simulated(&with_kernel::name_with(of, trial), head.clone(), with_kernel);

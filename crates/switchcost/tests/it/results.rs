@@ -48,8 +48,13 @@ fn newer_claim(paper: Paper, found: &Value) -> Option<String> {
 }
 
 /// The exhibits that only `reproduce --system` fills.
-const OF_A_GUEST: [&str; 4] =
-    ["Table 4 with the kernel", "Figure 4 with the kernel", "The hand-off with the kernel", "A path through servers"];
+const OF_A_GUEST: [&str; 5] = [
+    "Table 4 with the kernel",
+    "Figure 4 with the kernel",
+    "The hand-off with the kernel",
+    "A path through servers",
+    "The kernel's part by miss penalty",
+];
 
 /// The claims that results are to have: those of a guest where they were made with one, which is said.
 fn entries(paper: Paper, found: &Value) -> Vec<Entry> {
