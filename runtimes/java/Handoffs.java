@@ -8,6 +8,7 @@ import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.SynchronousQueue;
@@ -15,9 +16,6 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 public class Handoffs {
     /** How the token is given to a task, and taken by it. */
@@ -68,6 +66,10 @@ public class Handoffs {
 
     record Window(boolean isSwitch, boolean walks, int warmUp, int rounds) {}
 
+    static final Path STATUS = Path.of("/proc/thread-self/status");
+    static final String SWITCHES = "ctxt_switches:\t";
+    static final List<GarbageCollectorMXBean> COLLECTORS = ManagementFactory.getGarbageCollectorMXBeans();
+
     static int tasks, stride;
     static double[][] arrays;
     static long[] all, walked;
@@ -115,8 +117,11 @@ public class Handoffs {
 
     /** The kernel's switches of this thread, which is one of its own for each window. */
     static long kernelSwitches() {
-        try (Stream<String> lines = Files.lines(Path.of("/proc/thread-self/status"))) {
-            return lines.filter(line -> line.contains("ctxt_switches")).mapToLong(line -> Long.parseLong(line.split("\\s+")[1])).sum();
+        try {
+            String status = Files.readString(STATUS);
+            long sum = 0;
+            for (int at = -1; (at = status.indexOf(SWITCHES, at + 1)) >= 0; ) sum += digits(status, at + SWITCHES.length());
+            return sum;
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
@@ -130,13 +135,22 @@ public class Handoffs {
         };
     }
 
+    // What is done in each window is done by few instructions: they are never compiled, and a window is short.
+    static long digits(String text, int at) {
+        long number = 0;
+        for (; at < text.length() && Character.isDigit(text.charAt(at)); at++) number = 10 * number + text.charAt(at) - '0';
+        return number;
+    }
+
     static long number(String line, String name) {
-        Matcher found = Pattern.compile("\"" + name + "\":(\\d+)").matcher(line);
-        return found.find() ? Long.parseLong(found.group(1)) : 0;
+        int at = line.indexOf("\"" + name + "\":");
+        return at < 0 ? 0 : digits(line, at + name.length() + 3);
     }
 
     static long collections() {
-        return ManagementFactory.getGarbageCollectorMXBeans().stream().mapToLong(GarbageCollectorMXBean::getCollectionCount).sum();
+        long sum = 0;
+        for (GarbageCollectorMXBean collector : COLLECTORS) sum += collector.getCollectionCount();
+        return sum;
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -5,6 +5,7 @@
 //! compared, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval that leaves out 1 is a difference.
 
 mod across;
+mod calls;
 mod candidate;
 mod environment;
 mod history;
@@ -334,6 +335,9 @@ pub struct Comparison {
     pub could_have_shown: Option<f64>,
     /// Measured cases whose hand-offs take another number of switches.
     pub switches: Vec<ChangedSwitches>,
+    /// Of measured hand-offs without a working set: their system calls, which both arms make and no cost has, and the hand-offs with them.
+    /// Their verdicts hold together by themselves, with a tenth of the error that is allowed for the costs.
+    pub calls: Vec<Pair>,
     /// One for each case of either side, in the order of the base and then of the new; of simulations, for each number of a pair of
     /// designs.
     pub pairs: Vec<Pair>,
@@ -380,6 +384,7 @@ impl Comparison {
             designs: Vec::new(),
             could_have_shown: None,
             switches: Vec::new(),
+            calls: Vec::new(),
             pairs,
             curves: Vec::new(),
         };
@@ -428,22 +433,32 @@ fn compare_at(
     request: Request<'_>,
 ) -> Comparison {
     let cases = across::join(pairs::matched(base, new, earlier, hertz), request.across);
-    let sides: Vec<_> = cases.iter().flat_map(pairs::Matched::sides).collect();
-    let history: Vec<_> = cases.iter().map(pairs::Matched::earlier).collect();
+    let costs: Vec<Number<'_, '_>> = cases.iter().map(|case| (case, case.quantity())).collect();
+    let (judged, spread) = judge_numbers(&costs, request);
+    let ((calls, _), _) = judge_numbers(&calls::numbers(&cases), calls::request(request));
+    Comparison {
+        environment: environment::differences(base, new),
+        switches: cases.iter().filter_map(pairs::Matched::changed_switches).collect(),
+        calls,
+        hertz,
+        ..Comparison::of(Basis::Runs, judged, Some(spread), request)
+    }
+}
+
+/// A number of a case.
+type Number<'a, 'b> = (&'b pairs::Matched<'a>, Quantity);
+
+/// Numbers with the verdicts that hold together, and how much runs differ in them.
+fn judge_numbers(numbers: &[Number<'_, '_>], request: Request<'_>) -> ((Vec<Pair>, usize), RunSpread) {
+    let sides: Vec<_> = numbers.iter().flat_map(|(case, quantity)| case.sides(*quantity)).collect();
+    let history: Vec<_> = numbers.iter().map(|(case, quantity)| case.earlier(*quantity)).collect();
     let learned =
         || spread::learned(&sides, Origin::Records).or_else(|| spread::learned(&history, Origin::EarlierRecords));
     let given = request.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
     let assumed = RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed };
-    let switches = cases.iter().filter_map(pairs::Matched::changed_switches).collect();
     let spread = given.or_else(learned).unwrap_or(assumed);
-    let candidates = cases.into_iter().map(|case| case.candidate(request.confidence, spread)).collect();
-    let judged = candidate::judge(candidates, request);
-    Comparison {
-        environment: environment::differences(base, new),
-        switches,
-        hertz,
-        ..Comparison::of(Basis::Runs, judged, Some(spread), request)
-    }
+    let candidate = |(case, quantity): &Number<'_, '_>| case.candidate(*quantity, request.confidence, spread);
+    (candidate::judge(numbers.iter().map(candidate).collect(), request), spread)
 }
 
 /// The geometric mean of the core's clocks; `None` where one is not known.

@@ -26,7 +26,8 @@ const CHANGE: f64 = 0.02;
 /// The policies by their names, and by the kernel's numbers.
 const POLICIES: [(&str, &str); 2] = [("fifo", "1"), ("other", "0")];
 
-/// Installs so many filters of system calls that allow everything, and becomes the command.
+/// Installs so many filters of system calls that allow everything, and becomes the command. They look at an argument: the kernel remembers
+/// what a filter always allows, and does not run it.
 const SECCOMP: &str = r#"python3 -c '
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -34,7 +35,7 @@ class Step(ctypes.Structure):
     _fields_ = [("code", ctypes.c_uint16), ("jt", ctypes.c_uint8), ("jf", ctypes.c_uint8), ("k", ctypes.c_uint32)]
 class Program(ctypes.Structure):
     _fields_ = [("len", ctypes.c_uint16), ("steps", ctypes.POINTER(Step))]
-steps = (Step * 65)(*([Step(0x20, 0, 0, 0)] * 64 + [Step(6, 0, 0, 0x7fff0000)]))
+steps = (Step * 65)(*([Step(0x20, 0, 0, 16)] * 64 + [Step(6, 0, 0, 0x7fff0000)]))
 program = Program(65, steps)
 assert libc.prctl(38, 1, 0, 0, 0) == 0
 for _ in range(20):
@@ -44,6 +45,8 @@ os.execvp(sys.argv[1], sys.argv[1:])'"#;
 /// A set-up with a known effect: what a hand-off takes grows.
 struct Effect {
     name: &'static str,
+    /// Of which number.
+    of: Of,
     setup: String,
     wrapper: &'static str,
     undo: &'static str,
@@ -51,8 +54,17 @@ struct Effect {
     is_for_all: bool,
 }
 
+/// What an effect is judged by, on both sides alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// A hand-off beyond its system calls, for what adds work to a switch.
+    Switch,
+    /// A hand-off with them, for what adds work to each call: both arms make those, and what is left without them has none of it.
+    HandOff,
+}
+
 fn effect(name: &'static str) -> Effect {
-    Effect { name, setup: String::new(), wrapper: "", undo: "", is_for_all: true }
+    Effect { name, of: Of::Switch, setup: String::new(), wrapper: "", undo: "", is_for_all: true }
 }
 
 /// Each adds work to each switch, or to each of its system calls.
@@ -71,10 +83,14 @@ fn all(program: &Program) -> Vec<Effect> {
             ..effect("ftrace on sched_switch")
         },
         Effect {
-            setup: format!("{observe} observe --all --duration 60s --out /dev/null --record $(mktemp -u) & sleep 4"),
+            // Without a calibration, which would come first and take the CPU; it is there once it holds attached programs.
+            setup: format!(
+                "{observe} observe --all --no-calibration --duration 60s --out /dev/null --record $(mktemp -u) &\n\
+                 for look in $(seq 100); do grep -qs link_type /proc/$!/fdinfo/* && break; sleep 0.1; done; sleep 1"
+            ),
             ..effect("BPF on sched_switch")
         },
-        Effect { wrapper: SECCOMP, ..effect("20 seccomp filters") },
+        Effect { wrapper: SECCOMP, of: Of::HandOff, ..effect("20 seccomp filters, with its calls") },
         Effect {
             setup: format!(
                 "root=/sys/fs/cgroup/cpu; [ -d $root ] || root=/sys/fs/cgroup; root=$root/switchcost-bench; {group}"
@@ -135,7 +151,11 @@ fn one(program: &Program, ping_pong: &PathBuf, effect: &Effect, policy: (&str, &
     let words = ["ab", "-n", RUNS, "--budget", "1s", "--new", &effect.setup, "--new-with", effect.wrapper];
     let rest = ["--new-undo", effect.undo];
     let flags = ["--", "--mechanism", "pipe", "--budget", "2s", "--no-counters", "--cpu", "1", "--policy", policy.0];
-    let pair = run(program, &[&words[..], &rest].concat(), &flags)?["comparison"]["pairs"][0].clone();
+    let comparison = run(program, &[&words[..], &rest].concat(), &flags)?["comparison"].take();
+    let pair = match effect.of {
+        Of::Switch => &comparison["pairs"][0],
+        Of::HandOff => &comparison["calls"][1],
+    };
     let ours = pair["ratio"].as_f64().ok_or_else(|| pair["why"].to_string())?;
     let theirs = theirs(ping_pong, effect, policy.1)?;
     Ok(Found { is_slower: pair["verdict"] == "slower", ours, theirs })
@@ -153,15 +173,15 @@ fn run(program: &Program, words: &[&str], flags: &[&str]) -> Result<serde_json::
 fn theirs(ping_pong: &PathBuf, effect: &Effect, policy: &str) -> Result<f64, String> {
     let (mut base, mut new) = (Vec::new(), Vec::new());
     for _ in 0..PING_PONGS {
-        base.push(direct(ping_pong, &Effect { is_for_all: true, ..self::effect("") }, policy)?);
-        new.push(direct(ping_pong, effect, policy)?);
+        base.push(takes(ping_pong, &Effect { of: effect.of, ..self::effect("") }, policy)?);
+        new.push(takes(ping_pong, effect, policy)?);
     }
     Ok(median(new) / median(base))
 }
 
-/// What a switch takes without its calls, in nanoseconds; what the set-up has started is ended.
-fn direct(ping_pong: &PathBuf, effect: &Effect, policy: &str) -> Result<f64, String> {
-    let Effect { setup, wrapper, undo, .. } = effect;
+/// What a switch or a hand-off takes, in nanoseconds; what the set-up has started is ended.
+fn takes(ping_pong: &PathBuf, effect: &Effect, policy: &str) -> Result<f64, String> {
+    let Effect { of, setup, wrapper, undo, .. } = effect;
     let script = format!("{setup}\n{wrapper} \"$@\"\n{undo}\ntrap '' TERM; kill 0; wait; exit 0");
     let mut command = Command::new("sh");
     // What the set-up has started is in its process group.
@@ -170,7 +190,7 @@ fn direct(ping_pong: &PathBuf, effect: &Effect, policy: &str) -> Result<f64, Str
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [handoff, own, ..] = numbers[..] else { return Err(String::from_utf8_lossy(&output.stderr).into_owned()) };
-    Ok(handoff - own)
+    Ok(if *of == Of::Switch { handoff - own } else { handoff })
 }
 
 pub(crate) fn nulls(program: &Program) -> Vec<Row> {

@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::core_clock::CycleEvent;
-use switchcost_record::{Cycles, EndReason, Header, Line, Refusal};
+use switchcost_record::{Case, Cycles, EndReason, Header, Line, Refusal};
 use switchcost_units::{Nanos, TickRate};
 
 use crate::protocol::{BatchRounds, Launch, Message, Order};
@@ -17,6 +17,10 @@ const FIRST_REPETITIONS: u32 = 8;
 
 /// A repetition that takes so many times as long as its cycles spends its time on setting up.
 const MOSTLY_SET_UP: u64 = 3;
+
+/// Of the time that a runtime warms up for, its cycles take this part at least: a process that is made at such a cost is asked for longer
+/// than a neighbour mostly has a part of the core for.
+const OF_WARM_UP: u64 = 4;
 
 /// A repetition under way may end behind the budget, unless the run has by then taken twice its budget and this.
 const OVERTIME: Nanos = Nanos::seconds(5);
@@ -110,24 +114,30 @@ pub fn measure<E>(
     stop: &mut dyn Stop,
     sink: &mut dyn FnMut(Line) -> Result<(), E>,
 ) -> Result<EndReason, E> {
-    let fresh = |_| CaseState {
+    let fresh = |case: &Case| CaseState {
         cycles: Vec::new(),
         repetitions: 0,
         refusals: 0,
         rounds: BatchRounds::default(),
         spent: Nanos(0),
-        cycles_ns: header.plan.repetition_ns,
+        cycles_ns: first_cycles_time(header.plan.repetition_ns, launch(case, &instruments.runtimes)),
         is_finished: false,
     };
-    let mut run = Run {
-        header,
-        instruments,
-        start: monotonic(),
-        random: ChaCha8Rng::seed_from_u64(header.seed),
-        cases: (0..header.plan.cases.len()).map(fresh).collect(),
-    };
+    let cases = header.plan.cases.iter().map(fresh).collect();
+    let random = ChaCha8Rng::seed_from_u64(header.seed);
+    let mut run = Run { header, instruments, start: monotonic(), random, cases };
     run.refuse_missing_runtimes(sink)?;
     run.until_done(executor, stop, sink)
+}
+
+/// What starts the runtime of a case; none of others, or where it cannot be started.
+fn launch<'a>(case: &Case, runtimes: &'a BTreeMap<String, Result<Launch, String>>) -> Option<&'a Launch> {
+    runtimes.get(&case.runtime.as_ref()?.runtime)?.as_ref().ok()
+}
+
+/// How long the cycles of the first repetitions take.
+fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
+    planned.max(launch.map_or(planned, |launch| Nanos(launch.warm_up_ns.0 / OF_WARM_UP)))
 }
 
 /// How long the cycles of further repetitions take, where the first ones took so long all together: large arrays take long to make
@@ -236,8 +246,9 @@ impl Run<'_> {
         let state = &mut self.cases[case];
         state.repetitions += 1;
         state.spent = state.spent + monotonic().saturating_sub(start);
-        if state.repetitions == FIRST_REPETITIONS {
-            state.cycles_ns = cycles_time(self.header.plan.repetition_ns, state.spent);
+        // Of a runtime, what differs from process to process is more than what more cycles would show.
+        if state.repetitions == FIRST_REPETITIONS && order.runtime.is_none() {
+            state.cycles_ns = cycles_time(state.cycles_ns, state.spent);
         }
         match outcome {
             RepetitionOutcome::Stopped => return Ok(false),
@@ -259,10 +270,8 @@ impl Run<'_> {
     fn order(&mut self, case: usize) -> Order {
         let plan = &self.header.plan;
         let state = &self.cases[case];
-        let (runtime, batch_ns) = match &plan.cases[case].runtime {
-            Some(of) => (self.instruments.runtimes.get(&of.runtime).cloned().and_then(Result::ok), RUNTIME_BATCH),
-            None => (None, plan.batch_ns),
-        };
+        let runtime = launch(&plan.cases[case], &self.instruments.runtimes).cloned();
+        let batch_ns = if plan.cases[case].runtime.is_some() { RUNTIME_BATCH } else { plan.batch_ns };
         Order {
             case: plan.cases[case].clone(),
             case_index: case as u32,
@@ -288,11 +297,27 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use switchcost_units::Bytes;
 
     #[test]
     fn no_more_time_goes_into_setting_up_than_into_cycles() {
         let planned = Nanos::millis(25);
         assert_eq!(cycles_time(planned, Nanos::millis(8 * 40)), planned, "what a small array takes");
         assert_eq!(cycles_time(planned, Nanos::millis(8 * 140)), Nanos::millis(140));
+    }
+
+    #[test]
+    fn a_runtime_that_warms_up_for_long_is_measured_for_longer() {
+        let launch = |ms| Launch {
+            command: Vec::new(),
+            version: String::new(),
+            environment: Vec::new(),
+            warm_up_ns: Nanos::millis(ms),
+            most_memory: Bytes(0),
+        };
+        let planned = Nanos::millis(25);
+        assert_eq!(first_cycles_time(planned, Some(&launch(600))), Nanos::millis(150));
+        assert_eq!(first_cycles_time(planned, Some(&launch(30))), planned);
+        assert_eq!(first_cycles_time(planned, None), planned);
     }
 }

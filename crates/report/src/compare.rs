@@ -1,6 +1,7 @@
 //! Two sides beside each other: the environment first, then each cost with its ratio and verdict.
 
 mod answer;
+mod calls;
 mod csv;
 mod figures;
 mod functions;
@@ -68,6 +69,7 @@ fn add(page: &mut Page, comparison: &Comparison) {
     if !comparison.pairs.is_empty() {
         page.heading(title(comparison), &sides(comparison));
         table::add(page, comparison);
+        calls::add(page, comparison, calls::Which::All);
         functions::add(page, comparison, usize::MAX);
     }
     add_method(page, comparison);

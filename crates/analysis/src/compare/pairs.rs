@@ -6,7 +6,7 @@ use super::candidate::{Candidate, Suspects};
 use super::spread::{self, Run};
 use super::switches::{self, ChangedSwitches};
 use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
-use crate::findings::{CaseFinding, Findings, Shared, Verdict};
+use crate::findings::{CaseFinding, Estimate, Findings, Shared, Verdict};
 use crate::flags::BESIDE_OTHERS;
 
 /// A case with what each record of both sides found.
@@ -97,7 +97,7 @@ pub(super) fn is_same(a: &Case, b: &Case) -> bool {
         && a.placement.cpus.len() == b.placement.cpus.len()
 }
 
-impl Found<'_> {
+impl<'a> Found<'a> {
     /// A made-up switch is made of time, and not of work that follows the core's clock.
     fn factor(&self) -> f64 {
         if self.finding.case.mechanism == Mechanism::Synthetic { 1.0 } else { self.factor }
@@ -123,8 +123,21 @@ impl Found<'_> {
         self.finding.verdict == Verdict::Suspect || is_beside_others
     }
 
-    fn run(&self) -> Option<Run> {
-        Run::of(self.value()?, self.finding.deciding()?)
+    /// The same of another quantity, with the estimate that says how sure it is.
+    fn number(&self, of: Quantity) -> Option<(f64, &'a Estimate)> {
+        let scaled = |estimate: &'a Estimate, parts: f64| Some((estimate.estimate / parts * self.factor(), estimate));
+        match of {
+            Quantity::Calls => scaled(self.finding.baseline_ns.as_ref()?, 1.0),
+            Quantity::HandOffWithCalls => {
+                scaled(self.finding.round_trip_ns.as_ref()?, f64::from(self.finding.case.tasks))
+            }
+            _ => Some((self.value()?, self.finding.deciding()?)),
+        }
+    }
+
+    fn run(&self, of: Quantity) -> Option<Run> {
+        let (value, estimate) = self.number(of)?;
+        Run::of(value, estimate)
     }
 }
 
@@ -166,14 +179,24 @@ impl<'a> Matched<'a> {
 }
 
 impl Matched<'_> {
+    /// The case of each side.
+    pub(super) fn sides_cases(&self) -> [&Case; 2] {
+        [self.case, self.new_case.unwrap_or(self.case)]
+    }
+
+    /// What it is compared by.
+    pub(super) fn quantity(&self) -> Quantity {
+        quantity(self.new_case.unwrap_or(self.case))
+    }
+
     /// Both sides' numbers, as far as they are above 0.
-    pub(super) fn sides(&self) -> [Vec<Run>; 2] {
-        [&self.base, &self.new].map(|side| self.runs(side))
+    pub(super) fn sides(&self, of: Quantity) -> [Vec<Run>; 2] {
+        [&self.base, &self.new].map(|side| self.runs(side, of))
     }
 
     /// The numbers of earlier records.
-    pub(super) fn earlier(&self) -> Vec<Run> {
-        self.runs(&self.earlier)
+    pub(super) fn earlier(&self, of: Quantity) -> Vec<Run> {
+        self.runs(&self.earlier, of)
     }
 
     /// The switches that a hand-off takes, where they are not the same on both sides.
@@ -184,8 +207,8 @@ impl Matched<'_> {
         switches::changed(self.case, &counts(&self.base), &counts(&self.new))
     }
 
-    fn runs(&self, side: &[Found<'_>]) -> Vec<Run> {
-        self.chosen(side).iter().filter_map(|found| found.run()).collect()
+    fn runs(&self, side: &[Found<'_>], of: Quantity) -> Vec<Run> {
+        self.chosen(side).iter().filter_map(|found| found.run(of)).collect()
     }
 
     /// Those of one kind: where any record of either side had the core to itself, the others say nothing of that.
@@ -198,9 +221,9 @@ impl Matched<'_> {
 
     /// One side's numbers, or why there are none. One number of several records is none: their spread was to be seen, and is
     /// not, and where the others failed, the usual spread is no good guess.
-    fn side(&self, side: &[Found<'_>], name: &str) -> Side {
+    fn side(&self, side: &[Found<'_>], name: &str, of: Quantity) -> Side {
         let chosen = self.chosen(side);
-        let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run()).collect();
+        let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run(of)).collect();
         Side::None(if side.is_empty() && self.alike > 1 {
             format!("{} cases of the {name} record are like it but for what may differ, need one", self.alike)
         } else if side.is_empty() {
@@ -218,16 +241,15 @@ impl Matched<'_> {
         })
     }
 
-    pub(super) fn candidate(self, confidence: f64, spread: RunSpread) -> Candidate {
-        let ([base, new], earlier) = (self.sides(), self.earlier());
+    pub(super) fn candidate(&self, of: Quantity, confidence: f64, spread: RunSpread) -> Candidate {
+        let ([base, new], earlier) = (self.sides(of), self.earlier(of));
         let costs = [&base, &new].map(|side| spread::alone(side, &earlier, spread));
         let [base_cost, new_cost] = costs.map(|cost| cost.map(|cost| cost.cost(confidence)));
         let outcome = Outcome::NotComparable { why: String::new() };
-        let (subject, quantity) = (Subject::Case(self.case.clone()), quantity(self.new_case.unwrap_or(self.case)));
-        let mut pair = Pair::unjudged(subject, quantity, [base_cost, new_cost], outcome);
+        let mut pair = Pair::unjudged(Subject::Case(self.case.clone()), of, [base_cost, new_cost], outcome);
         pair.new_case = self.new_case.cloned();
         let suspects = Suspects::among(&self.base, &self.new, Found::is_suspect);
-        let why = match (self.side(&self.base, "base"), self.side(&self.new, "new")) {
+        let why = match (self.side(&self.base, "base", of), self.side(&self.new, "new", of)) {
             (Side::Runs(base), Side::Runs(new)) => {
                 let (base, new, ratio) = spread::compared(&base, &new, &earlier, spread);
                 (pair.base, pair.new) = (Some(base.cost(confidence)), Some(new.cost(confidence)));

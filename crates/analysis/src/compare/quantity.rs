@@ -11,6 +11,10 @@ pub enum Quantity {
     HandOff,
     /// A hand-off of a case with one, the reload included.
     Total,
+    /// The system calls of a hand-off, by a task that hands the token to itself.
+    Calls,
+    /// A hand-off with its system calls, as a program sees it.
+    HandOffWithCalls,
     /// Excess cycles of a simulated switch up to the cut-off.
     AverageCost,
     /// Average cost times switches over all cycles.
@@ -110,6 +114,8 @@ impl Quantity {
         match self {
             Quantity::Total
             | Quantity::HandOff
+            | Quantity::Calls
+            | Quantity::HandOffWithCalls
             | Quantity::Time
             | Quantity::WaitP50
             | Quantity::WaitP99

@@ -5,6 +5,7 @@
 
 mod copies;
 mod designs;
+mod functions;
 mod numbers;
 mod traces;
 

@@ -41,11 +41,15 @@ fn judged(base: &[(MeasureRecord, Findings)], new: &[(MeasureRecord, Findings)],
 }
 
 fn verdicts(comparison: &Comparison) -> Vec<Option<Change>> {
+    verdicts_of(&comparison.pairs)
+}
+
+fn verdicts_of(pairs: &[Pair]) -> Vec<Option<Change>> {
     let verdict = |pair: &Pair| match pair.outcome {
         Outcome::Compared { verdict, .. } => Some(verdict),
         Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => None,
     };
-    comparison.pairs.iter().map(verdict).collect()
+    pairs.iter().map(verdict).collect()
 }
 
 fn six_cases() -> Vec<FakeCase> {
@@ -53,34 +57,62 @@ fn six_cases() -> Vec<FakeCase> {
     vec![tasks(2), tasks(3), tasks(4), tasks(8), FakeCase::fiber(), FakeCase::pipe().with_set(Bytes::kib(64))]
 }
 
-/// Pairs of sets that are the same in truth, and in how many of them any difference is called.
-fn false_alarms(trials: u64, records: u64, spread: f64) -> usize {
-    let is_alarm = |trial: &u64| {
+/// Pairs of sets that are the same in truth, and in how many of them any difference is called: of a cost, and of system calls.
+fn false_alarms(trials: u64, records: u64, spread: f64) -> [usize; 2] {
+    let is_called = |pairs: &[Pair]| verdicts_of(pairs).iter().any(|one| *one != Some(Change::NoDifferenceShown));
+    let mut alarms = [0, 0];
+    for trial in 0..trials {
         let base = runs(records, 2 * trial + 1, spread, 1.0, &six_cases());
         let new = runs(records, 2 * trial + 2, spread, 1.0, &six_cases());
         let comparison = judged(&base, &new, Request::default());
-        assert_eq!(comparison.compared, 6);
-        verdicts(&comparison).iter().any(|verdict| *verdict != Some(Change::NoDifferenceShown))
-    };
-    (0..trials).filter(is_alarm).count()
+        assert_eq!((comparison.compared, comparison.calls.len()), (6, 8));
+        alarms[0] += usize::from(is_called(&comparison.pairs));
+        alarms[1] += usize::from(is_called(&comparison.calls));
+    }
+    alarms
 }
 
-/// The nominal 10 % of 200 and two standard deviations of chance: 28.
+/// The nominal 10 % of 200, and 1 % for calls, and two standard deviations of chance: 28 and 5.
 const TRIALS: u64 = 200;
-const MOST_ALARMS: usize = 28;
+const MOST_ALARMS: [usize; 2] = [28, 5];
+
+fn are_few([of_costs, of_calls]: [usize; 2]) -> bool {
+    of_costs <= MOST_ALARMS[0] && of_calls <= MOST_ALARMS[1]
+}
 
 #[test]
 fn sets_that_are_the_same_seldom_differ() {
     for (records, spread) in [(3, 0.01), (5, 0.03)] {
         let alarms = false_alarms(TRIALS, records, spread);
-        assert!(alarms <= MOST_ALARMS, "{alarms} of {TRIALS} with {records} records a side that spread by {spread}");
+        assert!(are_few(alarms), "{alarms:?} of {TRIALS} with {records} records a side that spread by {spread}");
     }
 }
 
 #[test]
 fn single_records_seldom_differ_if_runs_spread_as_assumed() {
     let alarms = false_alarms(TRIALS, 1, ASSUMED_RUN_SPREAD);
-    assert!(alarms <= MOST_ALARMS, "{alarms} of {TRIALS}");
+    assert!(are_few(alarms), "{alarms:?} of {TRIALS}");
+}
+
+/// A filter of system calls is in both arms, and in no cost of a switch: 900 ns of calls and a switch of 1,700.
+#[test]
+fn what_makes_system_calls_slower_is_told_of_them_and_not_of_the_switch() {
+    let with_calls_of = |ns: f64, seed| {
+        let mut case = FakeCase::pipe();
+        case.baseline_ns = ns;
+        runs(4, seed, 0.002, 1.0, &[case, FakeCase::fiber(), FakeCase::pipe().with_set(Bytes::kib(64))])
+    };
+    let found = judged(&with_calls_of(900.0, 21), &with_calls_of(1_170.0, 22), Request::default());
+    assert_eq!(verdicts(&found), [Some(Change::NoDifferenceShown); 3]);
+    assert_eq!(verdicts_of(&found.calls), [Some(Change::Slower); 2], "of the pipe without data alone");
+    let expected = [(Quantity::Calls, 1.3), (Quantity::HandOffWithCalls, 2_870.0 / 2_600.0)];
+    for (pair, (quantity, ratio)) in found.calls.iter().zip(expected) {
+        assert_eq!(pair.quantity, quantity);
+        assert!((pair.ratio().expect("compared") / ratio - 1.0).abs() < 0.01, "{pair:?}");
+    }
+    let lowered = FakeCase::pipe().change(|case| case.policy = Policy::Other);
+    let across = Request { across: &[Condition::Policy], ..Request::default() };
+    assert_eq!(judged(&with_calls_of(900.0, 21), &runs(1, 3, 0.0, 1.0, &[lowered]), across).calls.len(), 2);
 }
 
 #[test]

@@ -4,9 +4,9 @@ use switchcost_analysis::compare::{
     Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Outcome, Pair, Part, Quantity, Subject,
 };
 
-use super::observed;
 use super::table::reasons;
 use super::words::{design, in_percent, label, quantity, verdict};
+use super::{calls, observed};
 use crate::measure::conditions;
 use crate::quantity::number;
 
@@ -16,7 +16,7 @@ const DESIGNS_NAMED: usize = 4;
 /// What the reader wants to know first.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let shown = match comparison.basis {
-        Basis::Runs => of_runs(comparison) + &changed_switches(comparison),
+        Basis::Runs => of_runs(comparison) + &changed_switches(comparison) + &calls::sentence(comparison),
         Basis::Injections => of_runs(comparison),
         Basis::Observations => observed::answer(comparison),
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => of_simulations(comparison),

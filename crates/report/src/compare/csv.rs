@@ -57,7 +57,7 @@ pub(super) fn table(comparison: &Comparison) -> Table {
             names(&mut PLACE_COLUMNS.iter().map(|(name, _)| *name))
         }
     };
-    std::iter::once(names).chain(comparison.pairs.iter().map(row)).collect()
+    std::iter::once(names).chain(comparison.pairs.iter().chain(&comparison.calls).map(row)).collect()
 }
 
 fn row(pair: &Pair) -> Vec<String> {

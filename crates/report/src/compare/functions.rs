@@ -35,7 +35,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
         grid.row(row(name, pair, misses(comparison, pair, function)));
     }
     page.grid(&grid);
-    page.prose("misses: of its code and data, new less base");
+    page.prose("misses: of its code and data, new less base; -: less than 0.1 % of the kernel's instructions");
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
@@ -66,11 +66,6 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
         Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),
         Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => NO_NUMBER.to_owned(),
     };
-    let difference = match &pair.outcome {
-        Outcome::Compared { verdict: Change::NoDifferenceShown, .. } => "none shown".into(),
-        Outcome::Compared { verdict: change, .. } => Entry::new(verdict(*change, pair.quantity), tone(*change)),
-        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => "no verdict".into(),
-    };
     vec![
         name.into(),
         side(&pair.base).into(),
@@ -82,8 +77,19 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
             .into(),
         interval.into(),
         misses.into(),
-        difference,
+        difference(pair),
     ]
+}
+
+/// Of a function that one side has alone there is no ratio, and no need of one.
+fn difference(pair: &Pair) -> Entry {
+    match (&pair.outcome, &pair.base, &pair.new) {
+        (Outcome::Compared { verdict: Change::NoDifferenceShown, .. }, ..) => "none shown".into(),
+        (Outcome::Compared { verdict: change, .. }, ..) => Entry::new(verdict(*change, pair.quantity), tone(*change)),
+        (_, None, Some(_)) => "in new alone".into(),
+        (_, Some(_), None) => "in base alone".into(),
+        _ => "no verdict".into(),
+    }
 }
 
 /// Less is no change of misses a switch.

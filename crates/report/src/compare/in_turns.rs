@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::compare::{Ended, InTurns, Side};
 
+use super::calls::Which;
 use super::{csv, environment, screen};
 use crate::Format;
 use crate::Style;
@@ -32,7 +33,7 @@ impl InEveryFormat for InTurns {
             page.items_up_to(usize::MAX, &notes(self));
             None
         } else {
-            screen::add_with(page, &self.comparison, &notes(self));
+            screen::add_with(page, &self.comparison, Which::All, &notes(self));
             Some(format!("all of it: switchcost compare --details {0}/base {0}/new", self.folder))
         };
         page.heading("Set-ups", &ran(self));

@@ -8,9 +8,10 @@ use switchcost_analysis::compare::{
 };
 use switchcost_record::Case;
 
+use super::calls::Which;
 use super::table::{has_several_designs, reasons};
 use super::words::{across, design, is_of_all, part_of, quantity, tone, touching, value, verdict, who};
-use super::{answer, environment, functions, observed, sides, title};
+use super::{answer, calls, environment, functions, observed, sides, title};
 use crate::entry::{Entry, Side, Tone};
 use crate::grid::Grid;
 use crate::measure::conditions;
@@ -34,17 +35,18 @@ const MOST_NAMED: usize = 3;
 const MOST_FACTS: usize = 4;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
-    add_with(page, comparison, &[]);
+    add_with(page, comparison, Which::Changed, &[]);
     page.gap();
     page.line("all of it: --details; figures: -o page.html", Tone::Usual);
 }
 
 /// All but where the rest is, with further notes.
-pub(super) fn add_with(page: &mut Page, comparison: &Comparison, further: &[String]) {
+pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, further: &[String]) {
     page.paragraph(&answer::answer(comparison));
     add_facts(page, "Designs", &comparison.designs);
     add_facts(page, "Environment", &comparison.environment);
     add_costs(page, comparison);
+    calls::add(page, comparison, calls);
     functions::add(page, comparison, MOST_FUNCTIONS);
     let mut notes: Vec<String> =
         comparison.fail_above.map(|share| answer::limit(comparison, share, MOST_NAMED)).into_iter().collect();
@@ -112,7 +114,7 @@ fn by_change(a: &Pair, b: &Pair) -> Ordering {
     b.least_change().total_cmp(&a.least_change()).then(seeming(b).total_cmp(&seeming(a)))
 }
 
-fn grid(pairs: &[&Pair], has_several_designs: bool) -> Grid {
+pub(super) fn grid(pairs: &[&Pair], has_several_designs: bool) -> Grid {
     let mut grid = Grid::with_one_line_a_row(2);
     grid.column("", Side::Left);
     grid.column("of", Side::Left);

@@ -315,6 +315,39 @@ fn another_number_of_switches_a_hand_off_is_a_finding() {
     assert!(text.contains("A hand-off takes 2.00 switches, and took 1.00: futex process."), "{text}");
 }
 
+fn calls_of(mechanism: Mechanism, verdict: Change) -> [Pair; 2] {
+    [Quantity::Calls, Quantity::HandOffWithCalls]
+        .map(|quantity| Pair { quantity, ..pair(mechanism, compared(1.2, verdict)) })
+}
+
+#[test]
+fn what_system_calls_take_is_said_where_it_differs_and_always_of_runs_in_turns() {
+    let style = Style { width: Some(200), ..Style::default() };
+    let mut filtered = comparison();
+    filtered.calls = calls_of(Mechanism::Pipe, Change::Slower).to_vec();
+    let text = text_of(&filtered, style, None);
+    for words in [
+        "The system calls of a hand-off, which both arms make, take 2.04 us, and took 1.70 us: 1.200 times (1.150 to 1.250), slower; with \
+         them a hand-off takes 2.04 us",
+        "System calls of a hand-off: both arms make them: what changes them is in no cost above",
+        "hand-off with them",
+    ] {
+        assert!(text.replace('\n', " ").contains(words), "no '{words}' in {text}");
+    }
+    let csv = render(&filtered, Format::Csv, Style::default());
+    assert!(csv.contains(",calls,ns,") && csv.contains(",hand-off-with-calls,ns,"), "{csv}");
+    filtered.calls.extend(calls_of(Mechanism::Futex, Change::NoDifferenceShown));
+    let text = text_of(&filtered, style, None);
+    assert!(text.contains("which both arms make, are slower in 1 of 2 cases."), "{text}");
+    let of_calls =
+        |text: &str| text.split("System calls of").nth(1).is_some_and(|table| table.contains("futex process"));
+    assert!(!of_calls(&text) && of_calls(&text_of(&filtered, Style { is_detailed: true, ..style }, None)), "{text}");
+    filtered.calls = calls_of(Mechanism::Pipe, Change::NoDifferenceShown).to_vec();
+    assert!(!text_of(&filtered, style, None).contains("System calls"), "no difference");
+    let turns = InTurns { comparison: filtered, ..in_turns(Ended::Budget, None) };
+    assert!(render_in_turns(&turns, Format::Table, style).contains("System calls of a hand-off"));
+}
+
 #[test]
 fn a_gate_that_found_nothing_says_what_it_could_have_shown() {
     let mut quiet = comparison();

@@ -87,6 +87,8 @@ fn part(part: &Part) -> String {
 /// The quantity as a reader knows it.
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
+        Quantity::Calls => "system calls",
+        Quantity::HandOffWithCalls => "hand-off with them",
         Quantity::AverageCost => "cost of a switch",
         Quantity::CyclesPerInstruction => "CPI",
         Quantity::Cycles => "cycles in all",
@@ -154,7 +156,7 @@ pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
         (Change::Faster, Quantity::MissesPerInstruction) => "fewer",
         (Change::Slower, Quantity::MissesPerInstruction) => "more",
         (Change::NoDifferenceShown, _) => "no difference shown",
-        (change, Quantity::Total | Quantity::HandOff)
+        (change, Quantity::Total | Quantity::HandOff | Quantity::Calls | Quantity::HandOffWithCalls)
         | (change, Quantity::AverageCost | Quantity::Overhead | Quantity::ExcessPerSwitch)
         | (change, Quantity::CyclesPerInstruction | Quantity::Cycles | Quantity::Time) => {
             if change == Change::Faster {

@@ -48,7 +48,7 @@ pub(crate) struct RuntimesArguments {
     pub(crate) cpu: Option<String>,
 
     /// Time for all measuring
-    #[arg(long, value_name = "TIME", default_value = "80s", help_heading = "Precision and time")]
+    #[arg(long, value_name = "TIME", default_value = "79s", help_heading = "Precision and time")]
     pub(crate) budget: Nanos,
 
     /// Seed of the interleaving [default: another each time; the record keeps it]

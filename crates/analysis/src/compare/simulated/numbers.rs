@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::designs::{Matched, Record};
+use super::functions;
 use super::traces::Relation;
 use super::without_verdict;
 use crate::compare::candidate::{Candidate, Suspects};
@@ -51,9 +52,9 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, request: Req
             keys.push((part, *quantity));
         }
     }
-    let functions = large_functions(matched);
+    let large = large_functions(matched);
     keys.retain(|(part, _)| match part {
-        Part::Function(function) | Part::FunctionLevel { function, .. } => functions.contains(function.as_str()),
+        Part::Function(function) | Part::FunctionLevel { function, .. } => large.contains(function),
         _ => true,
     });
     let candidate = |(part, quantity): (&Part, Quantity)| {
@@ -138,7 +139,7 @@ fn of_kernel(kernel: &KernelFinding) -> Vec<Number> {
     let of_level =
         |fills: &KernelFills| (Part::Level(fills.level.clone()), Quantity::KernelMisses, fills.fills.clone());
     numbers.extend(kernel.fills_per_switch.iter().map(of_level));
-    numbers.extend(kernel.functions.iter().flat_map(of_function));
+    numbers.extend(functions::by_source(&kernel.functions).iter().flat_map(of_function));
     numbers
 }
 
@@ -159,14 +160,15 @@ fn of_function(function: &FunctionFinding) -> Vec<Number> {
 }
 
 /// The functions that execute so much of the kernel's instructions in some record of either side.
-pub(super) fn large_functions<'a>(matched: &Matched<'a>) -> HashSet<&'a str> {
-    let of_record = |record: &Record<'a>| {
-        let functions = record.finding.kernel.iter().flat_map(|kernel| &kernel.functions);
-        let all: f64 = functions.clone().map(|function| function.instructions_per_switch).sum();
-        functions.filter(move |function| function.instructions_per_switch >= LEAST_SHARE * all)
+pub(super) fn large_functions(matched: &Matched<'_>) -> HashSet<String> {
+    let of_record = |record: &Record<'_>| {
+        let kernel = record.finding.kernel.iter();
+        let functions = kernel.flat_map(|kernel| functions::by_source(&kernel.functions)).collect::<Vec<_>>();
+        let all: f64 = functions.iter().map(|function| function.instructions_per_switch).sum();
+        functions.into_iter().filter(move |function| function.instructions_per_switch >= LEAST_SHARE * all)
     };
     let records = matched.base.iter().chain(&matched.new);
-    records.flat_map(of_record).map(|function| function.function.as_str()).collect()
+    records.flat_map(of_record).map(|function| function.function).collect()
 }
 
 fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbers<'a> {

@@ -6,8 +6,8 @@ use switchcost_units::Bytes;
 
 use super::*;
 use crate::compare::{Change, Difference, Ratio};
-use crate::simulation::Findings;
 use crate::simulation::testing::{QUANTUM, READ, Run, counts};
+use crate::simulation::{Cost as Number, Findings, FunctionFinding, FunctionMisses, KernelFinding};
 use crate::testing::normal;
 
 type Found = (Simulation, Findings);
@@ -311,4 +311,43 @@ fn a_copy_is_found() {
     assert_eq!(copied(&[&one], &[&later]), None, "another version may count otherwise");
     later.designs[0].design.levels[0].miss_cycles += 1;
     assert_eq!(copied(&[&one, &later], &[]), None, "another design on the same trace");
+}
+
+/// The same with functions of a kernel and what they execute a switch, a thousandth more from trace to trace.
+fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found> {
+    for (place, (_, findings)) in (0..).zip(&mut side) {
+        let function = |(name, instructions): &(&str, f64)| FunctionFinding {
+            function: (*name).to_owned(),
+            instructions_per_switch: instructions * (1.0 + 0.001 * f64::from(place)),
+            misses_per_switch: vec![FunctionMisses { level: "L1I".to_owned(), misses: 0.5 }],
+        };
+        findings.designs[0].kernel = Some(KernelFinding {
+            instructions_per_switch: Number::default(),
+            lost_to_processes_cycles: Number::default(),
+            lost_to_kernel_cycles: Number::default(),
+            instructions_per_call: Number::default(),
+            cycles_per_call: Number::default(),
+            fills_per_switch: Vec::new(),
+            functions: functions.iter().map(function).collect(),
+        });
+    }
+    side
+}
+
+/// `schedule` executes a fifth more; a compiler has made a part of another; two have another name; one is too small to be told of.
+#[test]
+fn functions_of_two_kernels_have_verdicts_of_their_own() {
+    let of_base = [("schedule", 1000.0), ("update_curr", 300.0), ("pick_next_entity", 100.0), ("idle", 1.0)];
+    let of_new = [("schedule", 1200.0), ("update_curr.isra.0", 300.0), ("pick_eevdf", 140.0), ("idle", 2.0)];
+    let base = with_functions(several(1..4, 1.0), &of_base);
+    let found = judged(&base, &with_functions(several(4..7, 1.0), &of_new));
+    let of = |name: &str| find(&found, &Part::Function(name.to_owned()), Quantity::KernelInstructions);
+    let (slower, verdict) = ratio(of("schedule"));
+    assert!(verdict == Change::Slower && (slower.ratio - 1.2).abs() < 1e-9 && slower.low > 1.15, "{slower:?}");
+    assert_eq!(ratio(of("update_curr")).1, Change::NoDifferenceShown, "a part is its function");
+    assert!(of("pick_eevdf").base.is_none() && of("pick_next_entity").new.is_none());
+    let is_named = |pair: &Pair| matches!(&pair.subject, Subject::Simulated(place) if place.part == Part::Function("idle".to_owned()));
+    assert!(!found.pairs.iter().any(is_named), "less than a hundredth");
+    let without = judged(&several(1..4, 1.0), &several(4..7, 1.0));
+    assert_eq!(found.compared, without.compared, "they widen no other interval");
 }

@@ -1,0 +1,94 @@
+//! The system calls of a hand-off, which no cost of a switch has: in words, and as rows.
+
+use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Quantity};
+
+use super::screen::grid;
+use super::words::{side, verdict};
+use crate::page::Page;
+
+/// Cases whose calls have rows on one screen.
+const MOST_CASES: usize = 4;
+
+/// Rows of a case.
+const OF_A_CASE: usize = 2;
+
+/// Which cases have rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those whose calls are shown to differ, as many as one screen has space for.
+    Changed,
+    /// All.
+    All,
+}
+
+pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
+    let is_wanted = |case: &&[Pair]| which == Which::All || case.iter().any(is_changed);
+    let mut cases: Vec<&[Pair]> = comparison.calls.chunks(OF_A_CASE).filter(is_wanted).collect();
+    let most = if which == Which::All { usize::MAX } else { MOST_CASES };
+    let more = cases.len().saturating_sub(most);
+    cases.truncate(most);
+    if cases.is_empty() {
+        return;
+    }
+    page.heading("System calls of a hand-off", "both arms make them: what changes them is in no cost above");
+    page.grid(&grid(&cases.concat().iter().collect::<Vec<_>>(), false));
+    if more > 0 {
+        page.prose(&format!("and of {more} more: --details"));
+    }
+}
+
+/// What is shown of them; nothing where no difference is.
+pub(super) fn sentence(comparison: &Comparison) -> String {
+    let calls: Vec<&[Pair]> = comparison.calls.chunks(OF_A_CASE).collect();
+    match calls[..] {
+        [[calls, with_calls]] if is_changed(calls) => of_one(calls, with_calls),
+        _ => of_many(comparison),
+    }
+}
+
+fn of_one(calls: &Pair, with_calls: &Pair) -> String {
+    format!(
+        " The system calls of a hand-off, which both arms make, take {}; with them a hand-off takes {}.",
+        said(calls),
+        said(with_calls)
+    )
+}
+
+fn of_many(comparison: &Comparison) -> String {
+    let calls: Vec<&Pair> = comparison.calls.iter().filter(|pair| pair.quantity == Quantity::Calls).collect();
+    let count = |change| calls.iter().filter(|pair| verdict_of(pair) == Some(change)).count();
+    let (slower, faster) = (count(Change::Slower), count(Change::Faster));
+    let found = match (slower, faster) {
+        (0, 0) => return String::new(),
+        (slower, 0) => format!("slower in {slower}"),
+        (0, faster) => format!("faster in {faster}"),
+        (slower, faster) => format!("slower in {slower} and faster in {faster}"),
+    };
+    format!(" The system calls of a hand-off, which both arms make, are {found} of {} cases.", calls.len())
+}
+
+/// `545 ns, and took 412 ns: 1.323 times (1.301 to 1.346), slower`.
+fn said(pair: &Pair) -> String {
+    let [base, new] = [&pair.base, &pair.new].map(|cost| side(cost.as_ref(), pair));
+    match &pair.outcome {
+        Outcome::Compared { ratio, verdict: change } => format!(
+            "{new}, and took {base}: {:.3} times ({:.3} to {:.3}), {}",
+            ratio.ratio,
+            ratio.low,
+            ratio.high,
+            verdict(*change, pair.quantity)
+        ),
+        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => format!("{new}, and took {base}"),
+    }
+}
+
+fn is_changed(pair: &Pair) -> bool {
+    verdict_of(pair).is_some_and(|change| change != Change::NoDifferenceShown)
+}
+
+fn verdict_of(pair: &Pair) -> Option<Change> {
+    match &pair.outcome {
+        Outcome::Compared { verdict, .. } => Some(*verdict),
+        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => None,
+    }
+}
