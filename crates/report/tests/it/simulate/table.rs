@@ -319,6 +319,7 @@ fn the_page_of_several_orders_has_their_curves() {
     for name in ["figure-all-cost-by-quantum", "figure-all-share-by-quantum"] {
         assert!(html.figures.iter().any(|figure| figure == name), "{name} of {:?}", html.figures);
     }
+    assert!(html.page.contains("round-robin, quantum 100,000 instructions (r)"), "each is called by its quantum");
     // The same order twice is no choice of orders.
     let alike = switchcost_report::html::render(&[parts[0], parts[0]]);
     assert!(!alike.figures.iter().any(|figure| figure.contains("quantum")), "{:?}", alike.figures);
