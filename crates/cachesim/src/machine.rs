@@ -40,6 +40,7 @@ use crate::attribution::Context;
 use crate::by_process::ByProcess;
 use crate::frames::Frames;
 use crate::mappings::Mappings;
+use crate::processes::Running;
 use clocks::Clocks;
 use comparison::Comparison;
 use hierarchies::Hierarchies;
@@ -95,7 +96,8 @@ struct State<L> {
 /// What stays the same during a run of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunContext<'a> {
-    pub(crate) process: u32,
+    /// The address space.
+    pub(crate) space: u32,
     pub(crate) code: Context,
     pub(crate) mappings: &'a Mappings,
 }
@@ -106,9 +108,11 @@ pub(crate) enum PageChange {
     /// A new address space has the pages of its parent.
     Forked { parent: u32, child: u32 },
     /// A range is mapped or unmapped.
-    Remapped { process: u32, start: u64, bytes: u64 },
+    Remapped { space: u32, start: u64, bytes: u64 },
     /// The trace says where a page is.
-    Recorded { process: u32, virtual_address: u64, physical: u64, bytes: u64 },
+    Recorded { space: u32, virtual_address: u64, physical: u64, bytes: u64 },
+    /// Nobody is left in an address space.
+    Ended { space: u32 },
 }
 
 impl<L: Listener> Machine<L> {
@@ -130,7 +134,8 @@ impl<L: Listener> Machine<L> {
         self.plan.levels[level].key_format()
     }
 
-    fn planned(design: Design, plan: Plan) -> Machine<L> {
+    fn planned(design: Design, mut plan: Plan) -> Machine<L> {
+        plan.levels.iter_mut().for_each(|level| level.is_compared = L::COMPARES);
         Machine {
             entry: Entry::new(&plan),
             state: State::new(&plan),
@@ -149,6 +154,11 @@ impl<L: Listener> Machine<L> {
         self.plan.skips_repeats = false;
     }
 
+    /// Each task of a process has a private hierarchy.
+    pub(crate) fn tell_tasks_apart(&mut self) {
+        self.plan.tell_tasks_apart();
+    }
+
     /// How many address spaces its tags distinguish.
     pub(crate) fn most_processes(&self) -> u64 {
         self.plan.most_processes
@@ -161,8 +171,8 @@ impl<L: Listener> Machine<L> {
         (0..self.plan.levels.len()).for_each(|at| hierarchies.flush(FLUSHED, at));
     }
 
-    /// Another address space runs from here on.
-    pub(crate) fn change_process(&mut self, to: u32) {
+    /// Another process runs from here on.
+    pub(crate) fn change_process(&mut self, to: Running) {
         self.count_running();
         self.state.levels.iter_mut().for_each(Level::split_all);
         if self.state.privates.running() != NOBODY {
@@ -171,9 +181,11 @@ impl<L: Listener> Machine<L> {
         self.state.requester = self.state.requester.next(NOBODY);
         let context = RunContext::without_task();
         let mut hierarchies = self.state.hierarchies(&self.plan, &context);
-        for at in (0..self.plan.levels.len()).filter(|&at| self.plan.levels[at].is_flushed_on_switch) {
+        let is_flushed = |at: &usize| to.is_other_space && self.plan.levels[*at].is_flushed_on_switch;
+        for at in (0..self.plan.levels.len()).filter(is_flushed) {
             hierarchies.flush(SHARED, at);
         }
+        let to = to.process;
         self.state.requester = self.state.requester.next(to);
         self.state.listener.switched_in(to);
         let mut private = self.state.privates.take_to_run(to, &self.plan);
@@ -189,7 +201,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Nobody is left in an address space.
+    /// Nobody is left of a process.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
             // What it still does, it does with a hierarchy of its own again.
@@ -206,9 +218,6 @@ impl<L: Listener> Machine<L> {
         if let Some(private) = gone {
             self.ended.add_private(&private);
         }
-        if let Some(frames) = &mut self.state.frames {
-            frames.drop_space(process);
-        }
     }
 
     /// A tuple that goes on behind the end of its process goes on with a clock that starts at 0.
@@ -223,10 +232,11 @@ impl<L: Listener> Machine<L> {
         let Some(frames) = &mut self.state.frames else { return };
         match change {
             PageChange::Forked { parent, child } => frames.fork(parent, child),
-            PageChange::Remapped { process, start, bytes } => frames.unmap(process, start, bytes),
-            PageChange::Recorded { process, virtual_address, physical, bytes } => {
-                frames.record(process, virtual_address, physical, bytes);
+            PageChange::Remapped { space, start, bytes } => frames.unmap(space, start, bytes),
+            PageChange::Recorded { space, virtual_address, physical, bytes } => {
+                frames.record(space, virtual_address, physical, bytes);
             }
+            PageChange::Ended { space } => frames.drop_space(space),
         }
         self.state.levels.iter_mut().for_each(|level| level.common_lines.forget_hints());
     }
@@ -306,6 +316,6 @@ static NOTHING_MAPPED: Mappings = Mappings::nothing();
 impl RunContext<'_> {
     /// Where no program looks anything up.
     fn without_task() -> RunContext<'static> {
-        RunContext { process: NOBODY, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
+        RunContext { space: NOBODY, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
     }
 }

@@ -2,19 +2,31 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::ProcessFacts;
+use switchcost_simulation_result::{PrivateBy, ProcessFacts};
 use switchcost_trace::{Cause, Mark, ProcessId, ProcessTable, TaskId};
 
 use crate::causes::{Causes, Why};
 use crate::mappings::Mappings;
 
-/// One address space. Its number in the result is its place in the list.
+/// Who has a private hierarchy: a process, or a task where each is one. Its number in the result is its place in the list.
 #[derive(Debug)]
 struct Process {
     facts: ProcessFacts,
     /// Index of its name.
     program: u32,
-    mappings: Mappings,
+    /// Its address space.
+    space: u32,
+}
+
+/// Who has the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Running {
+    /// Whose private hierarchy it has.
+    pub(crate) process: u32,
+    /// In which address space: numbered in the order in which they appear, as processes are.
+    pub(crate) space: u32,
+    /// Whether whoever had it before was in another one.
+    pub(crate) is_other_space: bool,
 }
 
 /// The segment that runs.
@@ -30,8 +42,10 @@ pub(crate) struct Segment {
 pub(crate) struct Change {
     /// Parent and child: a new address space with its parent's memory.
     pub(crate) fork: Option<(u32, u32)>,
-    /// Nobody is left in it.
+    /// A process that nobody is left of.
     pub(crate) ended: Option<u32>,
+    /// An address space that nobody is left in.
+    pub(crate) ended_space: Option<u32>,
     /// The running process is another one.
     pub(crate) is_other: bool,
 }
@@ -39,27 +53,36 @@ pub(crate) struct Change {
 /// The state of the trace.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
+    private_by: PrivateBy,
     table: ProcessTable,
     processes: Vec<Process>,
-    numbers: HashMap<ProcessId, u32>,
+    /// With the task, where each is one.
+    numbers: HashMap<(ProcessId, Option<TaskId>), u32>,
+    /// Of each address space.
+    mappings: Vec<Mappings>,
+    spaces: HashMap<ProcessId, u32>,
     programs: Vec<String>,
     program_numbers: HashMap<String, u32>,
     left_because: HashMap<TaskId, u32>,
     pub(crate) causes: Causes,
-    running: Option<u32>,
+    running: Option<Running>,
     segment: Option<Segment>,
     segments: u32,
 }
 
 impl Processes {
+    /// Nothing yet; who has a private hierarchy.
+    pub(crate) fn new(private_by: PrivateBy) -> Processes {
+        Processes { private_by, ..Processes::default() }
+    }
+
     /// The running process; process 0 before the first switch.
-    pub(crate) fn running(&mut self) -> u32 {
+    pub(crate) fn running(&mut self) -> Running {
         match self.running {
             Some(running) => running,
             None => {
-                let running = self.number_of(ProcessId(0), b"");
-                self.running = Some(running);
-                running
+                self.take_running_of(ProcessId(0));
+                self.running()
             }
         }
     }
@@ -74,12 +97,13 @@ impl Processes {
         self.segment.is_some()
     }
 
-    pub(crate) fn mappings(&self, process: u32) -> &Mappings {
-        &self.processes[process as usize].mappings
+    /// Of an address space.
+    pub(crate) fn mappings(&self, space: u32) -> &Mappings {
+        &self.mappings[space as usize]
     }
 
-    pub(crate) fn mappings_mut(&mut self, process: u32) -> &mut Mappings {
-        &mut self.processes[process as usize].mappings
+    pub(crate) fn mappings_mut(&mut self, space: u32) -> &mut Mappings {
+        &mut self.mappings[space as usize]
     }
 
     pub(crate) fn facts(&self, process: u32) -> &ProcessFacts {
@@ -90,17 +114,34 @@ impl Processes {
         self.processes[process as usize].program
     }
 
-    fn number_of(&mut self, process: ProcessId, name: &[u8]) -> u32 {
-        if let Some(&number) = self.numbers.get(&process) {
+    /// What distinguishes a task of a process from others.
+    fn key(&self, process: ProcessId, task: TaskId) -> (ProcessId, Option<TaskId>) {
+        (process, (self.private_by == PrivateBy::Task).then_some(task))
+    }
+
+    fn number_of(&mut self, process: ProcessId, task: TaskId, name: &[u8]) -> u32 {
+        let key = self.key(process, task);
+        if let Some(&number) = self.numbers.get(&key) {
             return number;
         }
         let number = self.processes.len() as u32;
         let name = String::from_utf8_lossy(name).into_owned();
         let program = self.program_number(&name);
-        let facts = ProcessFacts { process: process.0, name, instructions: 0, segments: 0 };
-        self.processes.push(Process { facts, program, mappings: Mappings::default() });
-        self.numbers.insert(process, number);
+        let task = key.1.map(|task| task.0);
+        let facts = ProcessFacts { process: process.0, task, name, ..ProcessFacts::default() };
+        let space = self.space_of(process);
+        self.processes.push(Process { facts, program, space });
+        self.numbers.insert(key, number);
         number
+    }
+
+    fn space_of(&mut self, process: ProcessId) -> u32 {
+        let next = self.mappings.len() as u32;
+        let space = *self.spaces.entry(process).or_insert(next);
+        if space == next {
+            self.mappings.push(Mappings::default());
+        }
+        space
     }
 
     fn program_number(&mut self, name: &str) -> u32 {
@@ -115,23 +156,35 @@ impl Processes {
 
     /// A task begins, gets another address space, or ends.
     pub(crate) fn follow(&mut self, mark: &Mark) -> Change {
-        if let Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } = mark {
-            self.number_of(*process, name);
-        }
-        let changed = self.table.follow(mark);
-        let fork = changed.fork.map(|(parent, child)| (self.numbers[&parent], self.numbers[&child]));
-        if let Some((parent, child)) = fork {
-            self.processes[child as usize].mappings = self.mappings(parent).clone();
-        }
-        let ended = changed.ended.map(|process| self.numbers[&process]);
-        if let Some(ended) = ended {
-            self.processes[ended as usize].mappings = Mappings::default();
-        }
-        let is_of_running = match mark {
-            Mark::Birth { task, .. } | Mark::Exec { task, .. } => *task == self.table.running,
-            _ => false,
+        let (Mark::Birth { task, .. } | Mark::Exec { task, .. } | Mark::Exit { task }) = mark else {
+            return Change::default();
         };
-        Change { fork, ended, is_other: is_of_running && self.take_running() }
+        if let Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } = mark {
+            self.number_of(*process, *task, name);
+        }
+        let before = self.process_of(*task);
+        let changed = self.table.follow(mark);
+        let fork = changed.fork.map(|(parent, child)| (self.spaces[&parent], self.spaces[&child]));
+        if let Some((parent, child)) = fork {
+            *self.mappings_mut(child) = self.mappings(parent).clone();
+        }
+        let ended_space = changed.ended.map(|process| self.spaces[&process]);
+        if let Some(ended) = ended_space {
+            *self.mappings_mut(ended) = Mappings::default();
+        }
+        let is_left = before != self.process_of(*task);
+        let ended = match self.private_by {
+            PrivateBy::Process => changed.ended,
+            PrivateBy::Task => before.filter(|_| is_left),
+        };
+        let ended = ended.map(|process| self.numbers[&self.key(process, *task)]);
+        let is_of_running = *task == self.table.running && !matches!(mark, Mark::Exit { .. });
+        Change { fork, ended, ended_space, is_other: is_of_running && self.take_running() }
+    }
+
+    /// Where a living task is.
+    fn process_of(&self, task: TaskId) -> Option<ProcessId> {
+        self.table.tasks.get(&task).filter(|task| !task.has_ended).map(|task| task.process)
     }
 
     /// Another task runs. Gives the number of the cause, and whether the running process changes.
@@ -146,8 +199,16 @@ impl Processes {
 
     /// The process that runs now, and whether it is another one.
     fn take_running(&mut self) -> bool {
-        let process = self.number_of(self.table.running_process(), b"");
-        self.running.replace(process) != Some(process)
+        self.take_running_of(self.table.running_process())
+    }
+
+    fn take_running_of(&mut self, process: ProcessId) -> bool {
+        let process = self.number_of(process, self.table.running, b"");
+        let space = self.processes[process as usize].space;
+        let before = self.running;
+        let is_other_space = before.is_none_or(|before| before.space != space);
+        self.running = Some(Running { process, space, is_other_space });
+        before.is_none_or(|before| before.process != process)
     }
 
     /// The segment that runs; before the first switch, one without a beginning.
@@ -169,7 +230,7 @@ impl Processes {
             Some(&cause) => cause,
             None => self.causes.number(Why::Birth),
         };
-        let running = self.running();
+        let running = self.running().process;
         self.processes[running as usize].facts.segments += 1;
         self.segment = Some(Segment { number: self.segments, instructions: 0, cause });
         self.segments = self.segments.saturating_add(1);
@@ -184,7 +245,7 @@ impl Processes {
         if let (Some(segment), Some(running)) = (&mut self.segment, self.running) {
             segment.number = 0;
             self.segments = 1;
-            self.processes[running as usize].facts.segments = 1;
+            self.processes[running.process as usize].facts.segments = 1;
         }
     }
 
@@ -196,7 +257,7 @@ impl Processes {
     }
 
     pub(crate) fn count(&mut self, instructions: u64) {
-        let running = self.running();
+        let running = self.running().process;
         self.processes[running as usize].facts.instructions += instructions;
         self.segment().instructions += instructions;
     }

@@ -8,13 +8,13 @@
 use std::collections::HashMap;
 
 use switchcost_design::{Design, Inclusion, Replacement};
-use switchcost_simulation_result::LastLevelCounts;
+use switchcost_simulation_result::{LastLevelCounts, PrivateBy};
 use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 use crate::attribution::Context;
 use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, PageChange, RunContext};
 use crate::mappings::Mappings;
-use crate::processes::{Change, Processes};
+use crate::processes::{Change, Processes, Running};
 use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
 
 /// The machine's view of a process alone.
@@ -78,11 +78,11 @@ impl Lines {
 }
 
 impl SideBySide {
-    /// Empty caches.
+    /// Empty caches; who has a CPU of its own.
     ///
     /// # Errors
     /// A design whose last level is not plain. It must have passed its check.
-    pub fn new(design: Design) -> Result<SideBySide, NoLastLevel> {
+    pub fn new(design: Design, private_by: PrivateBy) -> Result<SideBySide, NoLastLevel> {
         let last = design.levels.len().checked_sub(1).ok_or(NoLastLevel::OneLevel)?;
         let level = &design.levels[last];
         let all = level.holds.instructions() && level.holds.data();
@@ -117,7 +117,7 @@ impl SideBySide {
         Ok(SideBySide {
             check: Check::new(machine.most_processes()),
             machine,
-            processes: Processes::default(),
+            processes: Processes::new(private_by),
             has_begun: false,
             sets,
             ways,
@@ -176,6 +176,9 @@ impl SideBySide {
             self.machine.drop_process(process);
             self.own.remove(&process);
         }
+        if let Some(space) = change.ended_space {
+            self.machine.change_pages(PageChange::Ended { space });
+        }
     }
 }
 
@@ -188,9 +191,9 @@ impl TakePieces for SideBySide {
             let (now, later) = blocks.split_at(blocks.len().min(SLICE_BLOCKS));
             let count: usize = now.iter().map(|block| usize::from(block.references)).sum();
             let (own, rest) = references.split_at(count);
-            let process = self.processes.running();
+            let Running { process, space, .. } = self.processes.running();
             // Nothing is attributed to code.
-            let context = RunContext { process, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED };
+            let context = RunContext { space, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED };
             self.machine.run(now, own, &context);
             self.answer(process);
             (blocks, references) = (later, rest);
@@ -209,18 +212,18 @@ impl TakePieces for SideBySide {
                 self.change(Change { is_other, ..Change::default() });
             }
             Mark::Unmap { start, bytes } if self.has_begun => {
-                let process = self.processes.running();
-                self.machine.change_pages(PageChange::Remapped { process, start, bytes });
+                let space = self.processes.running().space;
+                self.machine.change_pages(PageChange::Remapped { space, start, bytes });
             }
             Mark::Map(ref mapping) if self.has_begun => {
-                let process = self.processes.running();
+                let space = self.processes.running().space;
                 let (start, bytes) = (mapping.start, mapping.bytes);
-                self.machine.change_pages(PageChange::Remapped { process, start, bytes });
+                self.machine.change_pages(PageChange::Remapped { space, start, bytes });
             }
             Mark::Page { virtual_address, physical_address, bytes } if self.has_begun => {
-                let process = self.processes.running();
+                let space = self.processes.running().space;
                 let physical = physical_address;
-                self.machine.change_pages(PageChange::Recorded { process, virtual_address, physical, bytes });
+                self.machine.change_pages(PageChange::Recorded { space, virtual_address, physical, bytes });
             }
             _ => (),
         }

@@ -8,7 +8,7 @@ mod runner;
 mod workers;
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{DesignResult, Interval, PartResult, ProcessFacts, SwitchCause};
+use switchcost_simulation_result::{DesignResult, Interval, PartResult, PrivateBy, ProcessFacts, SwitchCause};
 use switchcost_trace::{Chunk, Purpose};
 
 use crate::attribution::Names;
@@ -33,6 +33,8 @@ pub struct Options {
     pub intervals: u32,
     /// Whether the kernel's touches of user memory during system calls count as loads and stores.
     pub kernel_touches: bool,
+    /// Who has a private hierarchy.
+    pub private_by: PrivateBy,
     /// How many places are listed for each design: in the code, in data, and for each cache of what others' lines were evicted for.
     pub places: usize,
     /// So many designs are all simulated in full. Of more, those that differ in the size, ways and cycles of their last
@@ -45,12 +47,13 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 1,000 instructions, 100 intervals, no kernel touches, 100 places, 16 designs in full, one at a time.
+    /// 1,000 instructions, 100 intervals, no kernel touches, private hierarchies by process, 100 places, 16 designs in full, one at a time.
     fn default() -> Self {
         Options {
             interval_instructions: 1000,
             intervals: 100,
             kernel_touches: false,
+            private_by: PrivateBy::Process,
             places: 100,
             most_in_full: 16,
             threads: 1,
@@ -72,7 +75,7 @@ pub struct Outcome {
     pub voluntary_switches: u64,
     /// Other switches.
     pub involuntary_switches: u64,
-    /// The processes, in the order in which they appear.
+    /// The processes (or tasks, if each has a private hierarchy), in the order in which they appear.
     pub processes: Vec<ProcessFacts>,
     /// The causes that occur, in the order in which they appear.
     pub causes: Vec<SwitchCause>,
@@ -118,6 +121,9 @@ impl Simulator {
         let mut runners = runners(designs, fewest_swept);
         if !options.skips_repeats {
             runners.iter_mut().for_each(Runner::skip_no_repeats);
+        }
+        if options.private_by == PrivateBy::Task {
+            runners.iter_mut().for_each(Runner::tell_tasks_apart);
         }
         let passes = runners.into_iter().map(|runner| Pass::new(runner, options.clone()));
         let passes: Vec<Pass> = passes.collect();

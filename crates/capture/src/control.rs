@@ -9,6 +9,7 @@ use switchcost_trace::Cause;
 
 use crate::end_flags::EndFlags;
 use crate::error::CaptureError;
+use crate::pace::Pace;
 use crate::programs::Programs;
 use crate::protocol::{NO_SLOT, head, header, state, tag};
 use crate::ring::Ring;
@@ -61,6 +62,7 @@ pub(crate) struct Control<'a> {
     scheduler: Scheduler,
     tasks: Tasks,
     switches: u64,
+    pace: Pace,
     warnings: Vec<String>,
 }
 
@@ -104,6 +106,7 @@ impl<'a> Control<'a> {
             scheduler: Scheduler::default(),
             tasks,
             switches: 0,
+            pace: Pace::default(),
             warnings: Vec::new(),
         }
     }
@@ -140,7 +143,8 @@ impl<'a> Control<'a> {
         }
     }
 
-    fn outcome(self, ending: Ending) -> Outcome {
+    fn outcome(mut self, ending: Ending) -> Outcome {
+        self.warnings.extend(self.pace.remark(Instant::now()));
         Outcome { ending, statuses: self.programs.into_statuses(), warnings: self.warnings }
     }
 
@@ -152,7 +156,9 @@ impl<'a> Control<'a> {
         loop {
             let rings = self.ring.rings();
             self.check()?;
-            match self.decide()? {
+            let decision = self.decide()?;
+            self.keep_pace(&decision);
+            match decision {
                 Decision::Finished => {
                     self.announce()?;
                     return self.await_statuses();
@@ -167,6 +173,19 @@ impl<'a> Control<'a> {
                 Decision::Switch(switch) => self.switch(&switch)?,
             }
             wait = Wait::default();
+        }
+    }
+
+    fn keep_pace(&mut self, decision: &Decision) {
+        let now = Instant::now();
+        match decision {
+            Decision::Wait { is_idle: true } if self.scheduler.running().is_none() => self.pace.all_sleep(now),
+            Decision::Wait { .. } => {}
+            Decision::Switch(switch) => {
+                self.pace.someone_wakes(now);
+                self.pace.switched(now, switch.is_voluntary);
+            }
+            Decision::GoOn(_) | Decision::Renew(_) | Decision::Finished => self.pace.someone_wakes(now),
         }
     }
 

@@ -17,6 +17,7 @@ mod decode;
 mod end_flags;
 mod error;
 mod leftovers;
+mod pace;
 mod probe;
 mod programs;
 mod protocol;

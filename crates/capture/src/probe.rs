@@ -44,14 +44,26 @@ impl Probe {
         }
     }
 
+    /// The same of one that was asleep in this system call, and has told nothing since: half as much is to be read.
+    pub(crate) fn ask_again(&mut self, kernel: &TaskFiles, syscall: u32) -> std::io::Result<Kernel> {
+        let mut text = [0; 256];
+        match self.files(kernel).and_then(|(_, stat)| text_of(stat, &mut text)) {
+            Ok(stat) => Ok(judge(Some(syscall.into()), task_state(&stat))),
+            Err(error) if is_gone(&error) => Ok(Kernel::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn files(&mut self, kernel: &TaskFiles) -> std::io::Result<&mut (File, File)> {
+        if self.files.is_none() {
+            let open = |name| kernel.open(self.pid, self.tid, name);
+            self.files = Some((open("syscall")?, open("stat")?));
+        }
+        Ok(self.files.as_mut().expect("opened above"))
+    }
+
     fn read(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
-        let (syscall, stat) = match &mut self.files {
-            Some(files) => files,
-            none => {
-                let open = |name| kernel.open(self.pid, self.tid, name);
-                none.insert((open("syscall")?, open("stat")?))
-            }
-        };
+        let (syscall, stat) = self.files(kernel)?;
         let mut text = [0; 256];
         // The call first: a task that is woken in between is then seen running.
         let number = syscall_number(&text_of(syscall, &mut text)?);
@@ -126,6 +138,9 @@ mod tests {
         while ask() != (Kernel::Asleep { syscall: CLOCK_NANOSLEEP }) {
             assert!(std::time::Instant::now() < deadline, "sleep sleeps in time");
         }
+        let again = probe.ask_again(&kernel, CLOCK_NANOSLEEP as u32).expect("readable");
+        assert_eq!(again, Kernel::Asleep { syscall: CLOCK_NANOSLEEP });
+        let mut ask = || probe.ask_again(&kernel, CLOCK_NANOSLEEP as u32).expect("readable");
         child.kill().expect("killed");
         while ask() != Kernel::Gone {
             assert!(std::time::Instant::now() < deadline, "it ends in time");

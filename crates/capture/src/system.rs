@@ -11,10 +11,14 @@ mod archive;
 mod error;
 mod guest;
 mod kernel;
+mod libraries;
 mod needs;
 mod parts;
+mod programs;
+mod python;
 mod qemu;
 mod report;
+mod starts;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -191,6 +195,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         warnings: preemption
             .and_then(|offered| without_preemption(&system.command_line(), &offered))
             .into_iter()
+            .chain(guest.remarks)
             .collect(),
     };
     Ok(match report {

@@ -26,6 +26,8 @@ pub(crate) struct Task {
     has_exited: bool,
     /// Whether it was last seen in an exec, with no end of its own.
     is_in_exec: bool,
+    /// The state in which it was last seen asleep: while it is in that, and had no turn, it is so or awake, but not asleep elsewhere.
+    asleep_in: Option<u32>,
 }
 
 impl Task {
@@ -42,6 +44,7 @@ impl Task {
             is_announced: false,
             has_exited: false,
             is_in_exec: false,
+            asleep_in: None,
         }
     }
 
@@ -59,6 +62,7 @@ impl Task {
         }
         let slot = ring.slot(self.slot);
         let before = slot.state();
+        let asleep_in = self.asleep_in.take().filter(|_| !is_running);
         if before == state::GRANTED {
             return Ok(Seen::Running);
         }
@@ -67,19 +71,26 @@ impl Task {
         if before == state::QUEUED && is_running {
             return Ok(Seen::Queued { is_turn_over: slot.get(slot::WHY) == WHY_QUANTUM });
         }
-        let kernel = self.probe.ask(files)?;
+        let syscall = slot.get(slot::SYSCALL);
+        let kernel = match asleep_in == Some(before) {
+            true => self.probe.ask_again(files, syscall)?,
+            false => self.probe.ask(files)?,
+        };
         if slot.state() != before {
             return Ok(Seen::OnItsWay);
         }
-        let syscall = slot.get(slot::SYSCALL);
-        Ok(match (kernel, before) {
+        let seen = match (kernel, before) {
             (Kernel::Gone, _) => Seen::Gone,
             (Kernel::Asleep { .. }, state::QUEUED) => Seen::Queued { is_turn_over: false },
             (Kernel::Asleep { syscall: number }, state::IN_SYSCALL) if number == i64::from(syscall) => {
                 Seen::Blocked { syscall: syscall as u16 }
             }
             _ => Seen::OnItsWay,
-        })
+        };
+        // In an exec it is Valgrind that starts anew, and sleeps where it likes.
+        let is_asleep = matches!(seen, Seen::Queued { .. } | Seen::Blocked { .. }) && !self.is_in_exec;
+        self.asleep_in = is_asleep.then_some(before);
+        Ok(seen)
     }
 }
 

@@ -60,8 +60,7 @@ impl Html {
 
 /// One page about some records.
 pub fn render(parts: &[Part<'_>]) -> Html {
-    let mut contents: Vec<Content> =
-        parts.iter().enumerate().map(|(place, part)| Content::of(place + 1, part)).collect();
+    let mut contents: Vec<Content> = (0..parts.len()).map(|place| Content::of(place, parts)).collect();
     contents.extend(Content::of_all(parts));
     framed(&contents, &REPORT)
 }

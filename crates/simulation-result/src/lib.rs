@@ -12,7 +12,7 @@ mod since;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumIter};
+use strum::{Display, EnumIter, EnumString};
 use switchcost_design::Design;
 use switchcost_profile::{Kind, Prices};
 use switchcost_record::HostManifest;
@@ -373,11 +373,34 @@ pub struct PhysicalPages {
     pub assigned: u64,
 }
 
-/// One process of the trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Who has a private hierarchy, and counts as one wherever a process does: in origins of misses, evictions, and what is lost at switches.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumIter, EnumString, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum PrivateBy {
+    /// A process, with all of its threads: an address space.
+    #[default]
+    Process,
+    /// A task, of its process's threads each for itself: in what they share, one is to another as a process to another.
+    Task,
+}
+
+impl PrivateBy {
+    fn is_process(&self) -> bool {
+        *self == PrivateBy::Process
+    }
+}
+
+/// One process of the trace, or one task of it ([`PrivateBy`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessFacts {
     /// Its number in the trace.
     pub process: u32,
+    /// The task, where each is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<u32>,
     /// Its name; hostile data, made UTF-8 with replacement characters.
     pub name: String,
     /// Instructions that it executed.
@@ -479,7 +502,10 @@ pub struct Simulation {
     pub interval_instructions: u64,
     /// Intervals recorded after each switch; what a segment runs longer is one more tuple.
     pub intervals: u32,
-    /// The processes, in the order of their numbers.
+    /// Who has a private hierarchy: a process, where it is not said.
+    #[serde(default, skip_serializing_if = "PrivateBy::is_process")]
+    pub private_by: PrivateBy,
+    /// The processes (or tasks, if each has a private hierarchy), in the order of their numbers.
     pub processes: Vec<ProcessFacts>,
     /// The causes that occur.
     pub causes: Vec<SwitchCause>,

@@ -215,12 +215,12 @@ pub(crate) enum Failure {
     )]
     LiveSchedule,
     #[error(
-        "failed to simulate a part: found --only-intervals or --warm-up with live, need a trace, which is read by its index; \
+        "failed to simulate a part: found a part (--only-intervals, --from, --to, --sample or --warm-up) with live, need a trace, which is read by its index; \
              write one with switchcost trace"
     )]
     LivePart,
     #[error(
-        "failed to simulate: found --warm-up without a part, need --only-intervals or --sample with it; leave it away for all of the trace"
+        "failed to simulate: found --warm-up without a part, need --only-intervals, --from, --to or --sample with it; leave it away for all of the trace"
     )]
     WarmUpOfNothing,
     #[error(

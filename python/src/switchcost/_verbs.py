@@ -297,6 +297,8 @@ _SIMULATE: dict[str, Form] = {
     "page_faults": "value",
     "at_once": "value",
     "only_intervals": "value",
+    "from_": "value",
+    "to": "value",
     "sample": "value",
     "seed": "value",
     "warm_up": "value",
@@ -306,6 +308,7 @@ _SIMULATE: dict[str, Form] = {
     "interval": "value",
     "intervals": "value",
     "kernel_touches": "flag",
+    "private_by": "value",
     "user_only": "flag",
     "threads": "value",
     "places": "value",
@@ -328,6 +331,8 @@ def simulate(
     page_faults: str | None = None,
     at_once: int | None = None,
     only_intervals: str | None = None,
+    from_: int | None = None,
+    to: int | None = None,
     sample: str | None = None,
     seed: int | None = None,
     warm_up: int | None = None,
@@ -337,6 +342,7 @@ def simulate(
     interval: int | None = None,
     intervals: int | None = None,
     kernel_touches: bool = False,
+    private_by: str | None = None,
     user_only: bool = False,
     threads: int | None = None,
     places: int | None = None,
@@ -366,6 +372,8 @@ def simulate(
             time, and report the misses of the last level that they share at once, beside those in turns of --quantum.
         only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may
             be omitted. What comes before is not simulated, except for a warm-up.
+        from_: The first end of --only-intervals by itself.
+        to: The second end of --only-intervals by itself.
         sample: Of a trace: simulate this share of it (5%), in parts chosen at random, and report what all of it has, with
             intervals.
         seed: Of --sample: another number chooses other parts [default: 0].
@@ -380,6 +388,8 @@ def simulate(
         interval: Instructions in an interval after a switch [default: 10000; 1000 for client-server].
         intervals: Intervals recorded after each switch [default: 100].
         kernel_touches: Also simulate the kernel's accesses to user memory during system calls.
+        private_by: Who has caches alone in what each switch is compared with, and counts as one: process (its threads
+            together) or task (each thread by itself) [default: process].
         user_only: Leave the kernel's own instructions and references out of a trace of a whole system.
         threads: Simulate up to this many designs at the same time [default: as many as there are CPUs].
         places: Number of places in code and data to list, those with the most excess cycles [default: 20].
@@ -523,7 +533,8 @@ def trace(
         seconds: End the programs after so many seconds of the guest's time [default: 600].
         between_stops: Trace only from when each program has stopped itself (kill -STOP $$) until it has again, or has
             ended: not how it starts.
-        file: A further file, folder or program that the programs need in the guest; may be given several times.
+        file: A further file, folder or program that the programs need in the guest, such as packages of Python; may be
+            given several times.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.trace(command, output, words(_TRACE, locals()), progress)

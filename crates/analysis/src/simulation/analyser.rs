@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use switchcost_simulation_result::{Depth, Interval, Simulation, TracePart, WithoutWarmUp};
+use switchcost_simulation_result::{Depth, Interval, PrivateBy, Simulation, TracePart, WithoutWarmUp};
 
 use super::context::{Context, Options, ProgramNames};
 use super::design;
@@ -85,6 +85,7 @@ impl<'a> Analyser<'a> {
         };
         Findings {
             interval_instructions: self.head.interval_instructions,
+            private_by: self.head.private_by,
             cut_share: self.options.cut_share,
             lengths: segments.distributions(self.head),
             threads: threads(&self.tasks),
@@ -106,6 +107,17 @@ impl<'a> Analyser<'a> {
             self.lengths.push(Segment { cause: first.cause, end: first.end, instructions });
         }
     }
+}
+
+/// What is told apart, where that is not the processes.
+fn by_task(head: &Simulation) -> Option<Flag> {
+    let detail = format!(
+        "each of the {} tasks (a thread, in its present program) has caches alone to be compared with, and counts as one wherever a \
+         process is named: what threads of a process lose to each other is lost to others, and what one brings in and another finds \
+         is gained",
+        head.processes.len()
+    );
+    (head.private_by == PrivateBy::Task).then_some(Flag { name: "private-by-task", detail })
 }
 
 /// What the source of the trace left out or had to make up holds for every number.
@@ -138,7 +150,8 @@ fn threads(tasks: &HashSet<(u32, u32)>) -> u64 {
 }
 
 fn flags(head: &Simulation) -> Vec<Flag> {
-    let mut flags: Vec<Flag> = head.trace.notes.iter().map(|note| of_the_source(note)).collect();
+    let mut flags: Vec<Flag> = by_task(head).into_iter().collect();
+    flags.extend(head.trace.notes.iter().map(|note| of_the_source(note)));
     if let Some(why) = &head.trace.incomplete {
         flags.push(Flag { name: "incomplete", detail: format!("not all of the trace was simulated: {why}") });
     }

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, SwitchCause};
+use switchcost_simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, PrivateBy, SwitchCause};
 
 use super::places::{EvictorFinding, PlaceFinding};
 use super::rows::{self, KindAndName, group};
@@ -12,6 +12,8 @@ use crate::Flag;
 pub struct Findings {
     /// Length of an interval.
     pub interval_instructions: u64,
+    /// Who has a private hierarchy: wherever a process is named, it is one of these.
+    pub private_by: PrivateBy,
     /// Curves are integrated up to where this share of the segments remains.
     pub cut_share: f64,
     /// Distributions of segment lengths.
@@ -21,7 +23,7 @@ pub struct Findings {
     pub threads: u64,
     /// In the order of the record.
     pub designs: Vec<DesignFinding>,
-    /// `source` (a note of the trace: what its source left out or had to make up), `incomplete`, `part` (which part of the trace it is, and
+    /// `private-by-task`, `source` (a note of the trace: what its source left out or had to make up), `incomplete`, `part` (which part of the trace it is, and
     /// what its warm-up changed), `many-intervals`.
     pub flags: Vec<Flag>,
 }

@@ -73,7 +73,7 @@ fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause 
 
 /// One design and two processes, `long` and `short`; nothing in it yet.
 pub(crate) fn head(depth: Depth) -> Simulation {
-    let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), instructions: 0, segments: 0 };
+    let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), ..ProcessFacts::default() };
     Simulation {
         schema: "switchcost.record.simulation/1".to_owned(),
         program_version: "0.1.0".to_owned(),
@@ -97,6 +97,7 @@ pub(crate) fn head(depth: Depth) -> Simulation {
         },
         interval_instructions: LENGTH,
         intervals: INTERVALS,
+        private_by: Default::default(),
         processes: vec![process(1, "long"), process(2, "short")],
         causes: vec![
             cause(true, "birth", None),

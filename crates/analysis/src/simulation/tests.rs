@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use switchcost_simulation_result::{ByView, GainedCycles, Interval, OfOthers, SwitchCause};
+use switchcost_simulation_result::{ByView, GainedCycles, Interval, OfOthers, PrivateBy, SwitchCause};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts, guest};
 use super::{
@@ -239,6 +239,16 @@ fn threads_are_tasks_beside_the_first_of_their_process() {
         tuple.task = number as u32 % 4;
     }
     assert_eq!(run.findings().threads, 2);
+}
+
+#[test]
+fn where_each_task_counts_as_one_that_is_told() {
+    let mut run = Run::new();
+    (0..8).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.5));
+    let names = |run: &Run| run.findings().flags.iter().map(|flag| flag.name).collect::<Vec<_>>();
+    assert!(!names(&run).contains(&"private-by-task"));
+    run.head.private_by = PrivateBy::Task;
+    assert!(names(&run).contains(&"private-by-task"));
 }
 
 #[test]

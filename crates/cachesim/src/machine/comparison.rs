@@ -105,7 +105,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// The shared view finds a line on demand, before the private view looks it up.
     pub(super) fn found_in_shared(&mut self, at: usize, set: usize, key: u64, slot: usize) {
         let own = &self.levels[at];
-        if L::COMPARES && self.plan.levels[at].has_physical_tag && own.find_below(PRIVATE, set, key).is_none() {
+        if L::COMPARES && self.plan.levels[at].is_of_several && own.find_below(PRIVATE, set, key).is_none() {
             let line = own.views[SHARED].requester(slot);
             let was_let_go = self.history.has_let_go(at, key, line.turn);
             self.comparison.found = Some(Found { line, was_let_go });
@@ -116,7 +116,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     #[inline]
     pub(super) fn ask_memory(&mut self, at: usize, address: &Address, is_demand: bool) {
         let level = &self.plan.levels[at];
-        if L::COMPARES && self.plan.finds_lines_of_others && !level.is_tlb {
+        if L::COMPARES && self.plan.finds_lines_of_others && (!level.is_tlb || self.plan.tells_tasks_apart) {
             let is_new = self.history.ask_memory(at, level.key(address));
             self.comparison.is_asked_first |= is_new && is_demand;
         }
@@ -125,13 +125,12 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// A line leaves the private level; if the shared one still has it from another process, that is why they differ.
     pub(super) fn let_go(&mut self, at: usize, set: usize, key: u64) {
         let level = &self.plan.levels[at];
-        let may_be_shared = |physical| self.frames.as_ref().is_none_or(|frames| frames.may_be_shared(physical));
-        if !L::COMPARES || !level.has_physical_tag || !may_be_shared(level.address_of(key).physical) {
+        if !L::COMPARES || !level.is_of_several || !self.may_be_shared(level.address_of(key)) {
             return;
         }
         let Some(slot) = self.levels[at].views[SHARED].find(set, key) else { return };
         let line = self.levels[at].views[SHARED].requester(slot);
-        if self.is_of_another(line) {
+        if L::COMPARES && self.is_of_another(line) {
             self.history.let_go(at, key, line.turn);
         }
     }

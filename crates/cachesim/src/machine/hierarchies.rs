@@ -97,7 +97,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         {
             return false;
         }
-        let address = Address { process: self.lookup.context.process, virtual_address: first, physical: 0 };
+        let address = Address { process: self.lookup.context.space, virtual_address: first, physical: 0 };
         let before = self.clocks.difference();
         self.begin_lookup(at, Kind::Store, first);
         self.spend_all(at, level.hit_cycles, true);
@@ -140,7 +140,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     fn translated(&mut self, address: u64, is_store: bool, at: usize) -> Address {
-        let target = Address { process: self.lookup.context.process, virtual_address: address, physical: 0 };
+        let target = Address { process: self.lookup.context.space, virtual_address: address, physical: 0 };
         let Some(frames) = self.frames.as_mut().filter(|_| !self.plan.levels[at].is_tlb) else { return target };
         let physical = frames.translate(target.process, address, is_store, self.lookup.context.mappings);
         if frames.take_moved() {

@@ -29,6 +29,10 @@ pub(super) struct LevelPlan {
     pub(super) ways: usize,
     pub(super) has_physical_index: bool,
     pub(super) has_physical_tag: bool,
+    /// A line may be in the private hierarchies of several processes.
+    pub(super) is_of_several: bool,
+    /// It is known who brought a line in, and why the shared view lost it.
+    pub(super) is_compared: bool,
     /// Lines keep their whole address, as a level behind this one needs more than the tag says.
     pub(super) carries_addresses: bool,
     pub(super) policy: Policy,
@@ -85,6 +89,8 @@ pub(super) struct Plan {
     pub(super) pages: Option<PageAllocation>,
     /// Some level finds a line that another address space brought in.
     pub(super) finds_lines_of_others: bool,
+    /// Whether each task of a process has a private hierarchy.
+    pub(super) tells_tasks_apart: bool,
     /// How many address spaces the tags distinguish.
     pub(super) most_processes: u64,
     /// Whether lookups are left out that change nothing.
@@ -130,9 +136,16 @@ impl Plan {
             first_tlbs,
             pages,
             finds_lines_of_others,
+            tells_tasks_apart: false,
             most_processes,
             skips_repeats: true,
         }
+    }
+
+    /// Each task of a process has a private hierarchy: a line may be in several of them, whatever its tag.
+    pub(super) fn tell_tasks_apart(&mut self) {
+        (self.tells_tasks_apart, self.finds_lines_of_others) = (true, true);
+        self.levels.iter_mut().for_each(|level| level.is_of_several = true);
     }
 }
 
@@ -216,6 +229,7 @@ impl LevelPlan {
             is_tlb: false,
             has_physical_index: level.index == AddressKind::Physical,
             has_physical_tag: level.tag == AddressKind::Physical,
+            is_of_several: level.tag == AddressKind::Physical,
             policy: Policy::of(level.replacement, ways as usize),
             seed: level.seed,
             is_write_through: level.write == WritePolicy::Through,
@@ -263,6 +277,8 @@ impl LevelPlan {
             ways: ways as usize,
             has_physical_index: false,
             has_physical_tag: false,
+            is_of_several: false,
+            is_compared: true,
             carries_addresses: false,
             policy: Policy::Lru,
             seed: 0,
@@ -374,10 +390,10 @@ impl LevelPlan {
         KeyFormat { line_bits: self.line_bits, is_physical: self.has_physical_tag }
     }
 
-    /// The process of a key; none where tags are physical.
+    /// The process of a key; none where several may have the line.
     #[inline]
     pub(super) fn process_of(&self, key: u64) -> Option<u32> {
-        (!self.has_physical_tag).then(|| ((key & !VALID) >> (VIRTUAL_BITS - self.line_bits)) as u32)
+        (!self.is_of_several).then(|| ((key & !VALID) >> (VIRTUAL_BITS - self.line_bits)) as u32)
     }
 
     /// Sets where a line can be of which only the tag is known: the first, and the step to the next.

@@ -7,6 +7,7 @@ use super::history::History;
 use super::lines::{Lines, Role};
 use super::listener::{Departure, Listener, NOBODY, Origin, Requester};
 use super::plan::Plan;
+use crate::address::Address;
 
 /// All levels of one process, and its clock.
 #[derive(Debug)]
@@ -92,7 +93,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     pub(super) fn came(&mut self, at: usize, set: usize, key: u64, line: Requester) {
         self.listener.came(at, line);
         // A line that moves to an exclusive level in this very turn: others come in turns of their own.
-        if self.is_of_another(line) {
+        if L::COMPARES && self.is_of_another(line) {
             self.history.has_come_anew(at, key);
         }
         self.note(at, set, key, line, None);
@@ -108,14 +109,14 @@ impl<L: Listener> Hierarchies<'_, L> {
     pub(super) fn exchanged(&mut self, at: usize, set: usize, keys: [u64; 2], lines: [Requester; 2]) {
         self.listener.exchanged(&self.lookup, at, lines[0], lines[1]);
         let [left, came] = keys;
-        // The running process has a copy of neither: only others can, where tags are physical.
-        if self.plan.levels[at].has_physical_tag {
+        // The running process has a copy of neither: only others can.
+        if self.plan.levels[at].is_of_several {
             self.note(at, set, left, lines[0], Some(Departure::Replaced));
             self.note(at, set, came, lines[1], None);
         }
     }
 
-    /// Writes the note of a line on its private copies: of its process, or of all where tags are physical.
+    /// Writes the note of a line on its private copies: of its process, or of all that may have one.
     fn note(&mut self, at: usize, set: usize, key: u64, line: Requester, left: Option<Departure>) {
         if !L::COMPARES {
             return;
@@ -124,8 +125,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         if let Some(process) = level.process_of(key) {
             return self.note_one(process, at, set, key, left);
         }
-        let physical = level.address_of(key).physical;
-        if !self.frames.as_ref().is_none_or(|frames| frames.may_be_shared(physical)) {
+        if !self.may_be_shared(level.address_of(key)) {
             // Nobody has a copy but the process that brought it in.
             return self.note_one(line.owner(), at, set, key, left);
         }
@@ -133,6 +133,11 @@ impl<L: Listener> Hierarchies<'_, L> {
             let process = self.others.living[index];
             self.note_one(process, at, set, key, left);
         }
+    }
+
+    /// Whether several processes may have a line at an address, in a level where that can be.
+    pub(super) fn may_be_shared(&self, address: Address) -> bool {
+        self.plan.tells_tasks_apart || self.frames.as_ref().is_none_or(|frames| frames.may_be_shared(address.physical))
     }
 
     #[inline]

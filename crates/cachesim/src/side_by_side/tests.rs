@@ -4,7 +4,7 @@ use switchcost_design::Design;
 use switchcost_trace::synthetic::{Mixed, PingPong};
 use switchcost_trace::{Chunk, Mark, TaskId};
 
-use switchcost_simulation_result::LastLevelCounts;
+use switchcost_simulation_result::{LastLevelCounts, PrivateBy};
 
 use super::{NoLastLevel, SideBySide};
 
@@ -23,7 +23,7 @@ fn design(last_lines: u64, ways: u64) -> Design {
 }
 
 fn counts(design: Design, chunks: &[Chunk]) -> LastLevelCounts {
-    let mut machine = SideBySide::new(design).expect("a plain last level");
+    let mut machine = SideBySide::new(design, PrivateBy::Process).expect("a plain last level");
     chunks.iter().for_each(|chunk| machine.feed(chunk).expect("a sound chunk"));
     machine.finish()
 }
@@ -118,11 +118,14 @@ fn two_that_fit_alone_and_not_together_lose_at_each_turn_or_at_each_line() {
 fn a_last_level_that_is_more_than_plain_is_refused() {
     let mut one = design(512, 8);
     one.levels.truncate(2);
-    assert_eq!(SideBySide::new(one).err(), Some(NoLastLevel::OneLevel));
+    assert_eq!(SideBySide::new(one, PrivateBy::Process).err(), Some(NoLastLevel::OneLevel));
     let mut inclusive = design(512, 8);
     inclusive.levels[2].inclusion = switchcost_design::Inclusion::Inclusive;
-    assert_eq!(SideBySide::new(inclusive).err(), Some(NoLastLevel::NotPlain("lines of other levels")));
+    assert_eq!(
+        SideBySide::new(inclusive, PrivateBy::Process).err(),
+        Some(NoLastLevel::NotPlain("lines of other levels"))
+    );
     let mut sets = design(512, 8);
     sets.levels[2].size.0 = 3 * 512 * 64;
-    assert!(matches!(SideBySide::new(sets).err(), Some(NoLastLevel::NotPlain(_))));
+    assert!(matches!(SideBySide::new(sets, PrivateBy::Process).err(), Some(NoLastLevel::NotPlain(_))));
 }

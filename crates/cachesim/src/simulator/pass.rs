@@ -10,7 +10,7 @@ use super::{Options, Outcome};
 use crate::attribution::{ByPlace, Context, KernelBlocks};
 use crate::causes::Why;
 use crate::machine::{Listener, PageChange, RunContext};
-use crate::processes::{Change, Processes};
+use crate::processes::{Change, Processes, Running};
 
 /// Blocks that are taken at once: no more than what is counted in one word.
 const SLICE_BLOCKS: usize = 2048;
@@ -77,6 +77,7 @@ pub(super) struct Pass {
 impl Pass {
     pub(super) fn new(runner: Runner, options: Options) -> Pass {
         Pass {
+            processes: Processes::new(options.private_by),
             options,
             runner,
             weights: Vec::new(),
@@ -84,7 +85,6 @@ impl Pass {
             kernel_runs: Vec::new(),
             kernel_instructions: 0,
             kernel_blocks: KernelBlocks::new(),
-            processes: Processes::default(),
             has_begun: false,
             open: None,
             counted: Counted::default(),
@@ -145,7 +145,7 @@ impl Pass {
     /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
     fn open_tuple(&mut self) -> u64 {
         self.begin();
-        let process = self.processes.running();
+        let process = self.processes.running().process;
         let segment = *self.processes.segment();
         let length = self.options.interval_instructions;
         let interval = (segment.instructions / length).min(self.options.intervals.into());
@@ -214,9 +214,9 @@ impl Pass {
 
     /// Lets the runner do something where the trace stands.
     fn with_context(&mut self, act: impl FnOnce(&mut Runner, &RunContext<'_>)) {
-        let process = self.processes.running();
+        let Running { process, space, .. } = self.processes.running();
         let code = Context { program: self.processes.program(process), cause: self.processes.cause() };
-        let context = RunContext { process, code, mappings: self.processes.mappings(process) };
+        let context = RunContext { space, code, mappings: self.processes.mappings(space) };
         act(&mut self.runner, &context);
     }
 
@@ -241,7 +241,7 @@ impl Pass {
         if !self.has_begun {
             return;
         }
-        let process = self.processes.running();
+        let space = self.processes.running().space;
         match mark {
             &Mark::KernelTouch { address, bytes, is_store } if self.options.kernel_touches => {
                 let mut touches = [0; 2];
@@ -250,18 +250,18 @@ impl Pass {
             }
             Mark::Map(mapping) => {
                 self.mappings_change();
-                self.processes.mappings_mut(process).map(mapping);
+                self.processes.mappings_mut(space).map(mapping);
                 let (start, bytes) = (mapping.start, mapping.bytes);
-                self.runner.change_pages(PageChange::Remapped { process, start, bytes });
+                self.runner.change_pages(PageChange::Remapped { space, start, bytes });
             }
             &Mark::Unmap { start, bytes } => {
                 self.mappings_change();
-                self.processes.mappings_mut(process).unmap(start, bytes);
-                self.runner.change_pages(PageChange::Remapped { process, start, bytes });
+                self.processes.mappings_mut(space).unmap(start, bytes);
+                self.runner.change_pages(PageChange::Remapped { space, start, bytes });
             }
             &Mark::Page { virtual_address, physical_address, bytes } => {
                 let physical = physical_address;
-                self.runner.change_pages(PageChange::Recorded { process, virtual_address, physical, bytes });
+                self.runner.change_pages(PageChange::Recorded { space, virtual_address, physical, bytes });
             }
             _ => {}
         }
@@ -277,6 +277,9 @@ impl Pass {
         }
         if let Some(process) = change.ended {
             self.runner.drop_process(process);
+        }
+        if let Some(space) = change.ended_space {
+            self.runner.change_pages(PageChange::Ended { space });
         }
     }
 

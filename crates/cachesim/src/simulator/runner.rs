@@ -6,6 +6,7 @@ use switchcost_trace::{BlockRun, Reference};
 
 use crate::attribution::{Attribution, ByPlace};
 use crate::machine::{Machine, PageChange, RunContext};
+use crate::processes::Running;
 use crate::sweep::{Family, groups};
 
 #[derive(Debug)]
@@ -64,6 +65,10 @@ impl Runner {
         either!(self.skip_no_repeats())
     }
 
+    pub(super) fn tell_tasks_apart(&mut self) {
+        either!(self.tell_tasks_apart())
+    }
+
     pub(super) fn change_pages(&mut self, change: PageChange) {
         either!(self.change_pages(change))
     }
@@ -84,7 +89,7 @@ impl Runner {
         either!(self.empty_flushed_view())
     }
 
-    pub(super) fn change_process(&mut self, to: u32) {
+    pub(super) fn change_process(&mut self, to: Running) {
         either!(self.change_process(to))
     }
 

@@ -4,6 +4,7 @@ use switchcost_design::Design;
 use switchcost_trace::{BlockRun, Reference};
 
 use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, RunContext};
+use crate::processes::Running;
 
 use super::VIEWS;
 use super::depths::Depths;
@@ -16,7 +17,6 @@ pub(super) struct Behind {
     /// Everything but the swept levels.
     front: Box<Machine<DeferredRequests>>,
     levels: Vec<BehindLevel>,
-    running: u32,
 }
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Behind {
             lookups: [0; VIEWS],
         };
         let front = Box::new(Machine::sweeping(design, &swept));
-        Behind { front, levels: shapes.iter().map(level).collect(), running: 0 }
+        Behind { front, levels: shapes.iter().map(level).collect() }
     }
 
     /// The machine of the first levels, for what concerns it alone.
@@ -61,14 +61,13 @@ impl Behind {
         self.grids().for_each(Grid::clear_flushed);
     }
 
-    pub(super) fn change_process(&mut self, to: u32) {
+    pub(super) fn change_process(&mut self, to: Running) {
         self.front.change_process(to);
         self.take();
-        self.running = to;
         for level in &mut self.levels {
             for grid in &mut level.grids {
-                grid.change_process(to);
-                if level.shape.is_flushed_on_switch {
+                grid.change_process(to.process);
+                if level.shape.is_flushed_on_switch && to.is_other_space {
                     grid.clear_shared();
                 }
             }

@@ -5,6 +5,7 @@ use switchcost_trace::{Block, BlockRun, Reference};
 use crate::address::{VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 use crate::machine::Kind;
+use crate::processes::Running;
 
 use super::depths::Depths;
 use super::grid::Grid;
@@ -22,13 +23,12 @@ pub(super) struct Direct {
     /// Where fetches go, and where loads and stores go.
     fetch: usize,
     data: usize,
-    running: u32,
 }
 
 #[derive(Debug)]
 struct DirectLevel {
     shape: Shape,
-    process_bits: u64,
+    space_bits: u64,
     /// By set of the fewest sets: the line that was looked up last since the last switch.
     filter: Vec<u64>,
     grids: Vec<DirectGrid>,
@@ -59,9 +59,7 @@ impl Direct {
         let place = |is_it: fn(&Shape) -> bool| shapes.iter().position(is_it).unwrap_or_default();
         let fetch = place(|shape| shape.holds.instructions());
         let data = place(|shape| shape.holds.data());
-        let mut direct = Direct { levels, fetch, data, running: 0 };
-        direct.change_process(0);
-        direct
+        Direct { levels, fetch, data }
     }
 
     pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference]) {
@@ -82,8 +80,7 @@ impl Direct {
         });
     }
 
-    pub(super) fn change_process(&mut self, to: u32) {
-        self.running = to;
+    pub(super) fn change_process(&mut self, to: Running) {
         self.each(|level| level.change_process(to));
     }
 
@@ -174,7 +171,7 @@ impl DirectLevel {
         };
         let fewest = shape.grids.first().map_or(1, |grid| grid.sets);
         DirectLevel {
-            process_bits: VALID,
+            space_bits: VALID,
             filter: vec![NO_LINE; fewest],
             grids: shape.grids.iter().map(grid).collect(),
             lookups: 0,
@@ -183,12 +180,12 @@ impl DirectLevel {
         }
     }
 
-    fn change_process(&mut self, to: u32) {
+    fn change_process(&mut self, to: Running) {
         self.commit(false);
-        self.process_bits = VALID | u64::from(to) << (VIRTUAL_BITS - self.shape.line_bits);
+        self.space_bits = VALID | u64::from(to.space) << (VIRTUAL_BITS - self.shape.line_bits);
         for grid in &mut self.grids {
-            grid.rest.change_process(to);
-            if self.shape.is_flushed_on_switch {
+            grid.rest.change_process(to.process);
+            if self.shape.is_flushed_on_switch && to.is_other_space {
                 grid.rest.clear_shared();
             }
         }
@@ -253,7 +250,7 @@ impl DirectLevel {
 
     #[inline(never)]
     fn one_line(&mut self, kind: Kind, line: u64) {
-        let (key, is_store) = (self.process_bits | line, kind == Kind::Store && self.shape.is_write_back);
+        let (key, is_store) = (self.space_bits | line, kind == Kind::Store && self.shape.is_write_back);
         for grid in &mut self.grids {
             match grid.look_up(key, is_store) {
                 Found::Unchanged => break,
@@ -277,7 +274,7 @@ impl DirectLevel {
         for line in first..=last {
             let line = self.masked(line);
             for (grid, deepest) in self.grids.iter_mut().zip(&mut self.deepest) {
-                let depths = match grid.look_up(self.process_bits | line, is_store) {
+                let depths = match grid.look_up(self.space_bits | line, is_store) {
                     Found::Unchanged => break,
                     Found::Alike(depth) => [depth; VIEWS],
                     Found::Apart(depths) => depths,

@@ -7,6 +7,7 @@ use switchcost_trace::{BlockRun, Reference};
 use crate::attribution::{Attribution, ByPlace};
 use crate::by_process::ByProcess;
 use crate::machine::{Machine, PageChange, RunContext, plain_result};
+use crate::processes::Running;
 
 use super::feed::Feed;
 use super::groups::{Group, Position};
@@ -90,6 +91,13 @@ impl Family {
         }
     }
 
+    pub(crate) fn tell_tasks_apart(&mut self) {
+        self.guide.tell_tasks_apart();
+        if let Some(front) = self.feed.front_mut() {
+            front.tell_tasks_apart();
+        }
+    }
+
     pub(crate) fn change_pages(&mut self, change: PageChange) {
         self.guide.change_pages(change);
         if let Some(front) = self.feed.front_mut() {
@@ -125,9 +133,9 @@ impl Family {
         self.feed.empty_flushed_view();
     }
 
-    pub(crate) fn change_process(&mut self, to: u32) {
+    pub(crate) fn change_process(&mut self, to: Running) {
         self.count_running();
-        self.running = Some(to);
+        self.running = Some(to.process);
         self.guide.change_process(to);
         self.feed.change_process(to);
     }

@@ -6,6 +6,8 @@ use switchcost_trace::{BlockRun, Reference};
 
 use crate::machine::{DeferredRequests, Machine, RunContext};
 
+use crate::processes::Running;
+
 use super::VIEWS;
 use super::behind::Behind;
 use super::depths::Depths;
@@ -62,7 +64,7 @@ impl Feed {
         either!(self, empty_flushed_view())
     }
 
-    pub(super) fn change_process(&mut self, to: u32) {
+    pub(super) fn change_process(&mut self, to: Running) {
         either!(self, change_process(to))
     }
 

@@ -9,6 +9,7 @@ use switchcost_trace::{BlockRun, Reference};
 
 use crate::address::{Address, KeyFormat};
 use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, RunContext};
+use crate::processes::Running;
 
 use super::depths::Depths;
 use super::shape::{GridShape, GridSlot, Shape};
@@ -111,13 +112,13 @@ impl Through {
         self.backs().for_each(Machine::empty_flushed_view);
     }
 
-    pub(super) fn change_process(&mut self, to: u32) {
+    pub(super) fn change_process(&mut self, to: Running) {
         self.front.change_process(to);
         self.take();
-        if self.is_flushed_on_switch {
+        if self.is_flushed_on_switch && to.is_other_space {
             self.flush(SHARED);
         }
-        self.grids.iter_mut().for_each(|grid| grid.stacks.change_process(to));
+        self.grids.iter_mut().for_each(|grid| grid.stacks.change_process(to.process));
         self.backs().for_each(|levels| levels.change_process(to));
     }
 

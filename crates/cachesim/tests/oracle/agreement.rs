@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
 use switchcost_design::Design;
+use switchcost_simulation_result::PrivateBy;
 use switchcost_trace::Chunk;
 
 use crate::findings::{compare, feed, of_oracle, run_engine, run_oracle};
@@ -13,11 +14,13 @@ use crate::random::streams::{cut, stream};
 
 pub(crate) fn options() -> impl Strategy<Value = Options> {
     let places = prop_oneof![4 => Just(usize::MAX), 1 => 0..6_usize];
-    (1..60_u64, 0..6_u32, any::<bool>(), places, 1..4_usize).prop_map(
-        |(interval_instructions, intervals, kernel_touches, places, threads)| Options {
+    let private_by = prop_oneof![2 => Just(PrivateBy::Process), 1 => Just(PrivateBy::Task)];
+    (1..60_u64, 0..6_u32, any::<bool>(), private_by, places, 1..4_usize).prop_map(
+        |(interval_instructions, intervals, kernel_touches, private_by, places, threads)| Options {
             interval_instructions,
             intervals,
             kernel_touches,
+            private_by,
             places,
             threads,
             ..Options::default()

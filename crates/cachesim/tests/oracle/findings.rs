@@ -7,7 +7,7 @@ use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
 use switchcost_simulation_result::{
     ByView, CallCost, Detail, Eviction, EvictorPlace, FillPoint, GainedCycles, HierarchyCounts, Interval, LostCycles,
-    MissDifference, MissOrigins, PlaceCost, ProcessFacts, ProcessMisses, SwitchCause, WorkingSetLoss,
+    MissDifference, MissOrigins, PlaceCost, PrivateBy, ProcessFacts, ProcessMisses, SwitchCause, WorkingSetLoss,
 };
 use switchcost_trace::Chunk;
 
@@ -25,9 +25,8 @@ pub(crate) struct Findings {
 #[derive(Debug, PartialEq)]
 pub(crate) struct DesignFindings {
     pub(crate) hierarchies: ByView<HierarchyCounts>,
-    /// Number of the process, not place in a list; ascending.
     pub(crate) by_process: Vec<ProcessMisses>,
-    /// Sorted: number of the process, not place in a list.
+    /// Sorted.
     pub(crate) tuples: Vec<Tuple>,
     /// Of designs in full only.
     pub(crate) full: Option<FullFindings>,
@@ -71,6 +70,7 @@ pub(crate) fn settings(options: &Options, fault: Option<Fault>) -> Settings {
         intervals: options.intervals,
         with_kernel_touches: options.kernel_touches,
         syscall_name,
+        tells_tasks_apart: options.private_by == PrivateBy::Task,
         fault,
     }
 }
@@ -108,7 +108,6 @@ pub(crate) fn run_oracle(designs: &[Design], options: &Options, chunks: &[Chunk]
 }
 
 fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
-    let number = |index: u32| outcome.processes[index as usize].process;
     let cause = |index: u32| outcome.causes[index as usize].clone();
     let designs = outcome.designs.iter().enumerate().map(|(index, result)| {
         let own = tuples.iter().filter(|tuple| usize::from(tuple.design) == index);
@@ -117,14 +116,14 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             segments: tuple.segments,
             interval: tuple.interval,
             task: tuple.task,
-            process: number(tuple.process),
+            process: tuple.process,
             cause: cause(tuple.cause),
             end: cause(tuple.end),
             instructions: tuple.instructions,
             cycles: [tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed],
             of_others: tuple.of_others.map(|all| [all.lost, all.gained, all.first_touches]),
         };
-        let owner = |index: Option<u32>| index.map_or(KERNEL, number);
+        let owner = |process: Option<u32>| process.unwrap_or(KERNEL);
         let eviction = |one: &Eviction| (one.level.clone(), owner(one.evictor), owner(one.victim), one.lines);
         let places = |costs: &[PlaceCost]| -> Vec<_> {
             costs.iter().map(|cost| (PlaceCost { cause: 0, ..cost.clone() }, cause(cost.cause))).collect()
@@ -146,9 +145,7 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
         });
         let mut tuples: Vec<Tuple> = own.map(tuple).collect();
         tuples.sort();
-        let numbered = |one: &ProcessMisses| ProcessMisses { process: number(one.process), misses: one.misses.clone() };
-        let mut by_process: Vec<ProcessMisses> = result.by_process.iter().map(numbered).collect();
-        by_process.sort_by_key(|one| one.process);
+        let by_process = result.by_process.clone();
         DesignFindings { hierarchies: result.hierarchies.clone(), by_process, tuples, full }
     });
     Findings { processes: outcome.processes.clone(), designs: designs.collect() }
@@ -170,11 +167,9 @@ pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], places: usize) -> Findin
 }
 
 fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindings {
-    let place = |owner: u32| oracle.processes().iter().position(|facts| facts.process == owner).unwrap_or(usize::MAX);
-    let mut evictions: Vec<_> = one.machine.evictions.iter().collect();
-    evictions.sort_by_key(|((level, evictor, victim), _)| (*level, place(*evictor), place(*victim)));
+    let evictions = one.machine.evictions.iter();
     let name = |level: usize| one.machine.design.levels[level].name.clone();
-    let evictions = evictions.into_iter().map(|(&(level, by, of), &lines)| (name(level), by, of, lines));
+    let evictions = evictions.map(|(&(level, by, of), &lines)| (name(level), by, of, lines));
     let [code, data] = [&one.code, &one.data].map(|sums| {
         let mut all = places_of_oracle(oracle, sums);
         all.truncate(places);

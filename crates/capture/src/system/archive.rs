@@ -14,16 +14,29 @@ pub(super) enum Entry {
     File {
         bytes: Vec<u8>,
         mode: u32,
+        /// Seconds since 1970; none for [`TIME`].
+        modified: Option<u32>,
     },
     /// A device for characters, by its numbers.
     Device(u32, u32),
 }
 
-/// Files by their absolute paths.
+/// Files by their absolute paths, and what programs have to be told to find them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Archive {
     entries: BTreeMap<PathBuf, Entry>,
+    /// Programs with all that they need, and what is run in their place.
+    programs: BTreeMap<PathBuf, PathBuf>,
+    /// Where programs are found by name, beside [`PATH`].
+    path: Vec<PathBuf>,
+    /// Further variables.
+    variables: BTreeMap<&'static str, Vec<u8>>,
+    /// What programs may lack.
+    remarks: Vec<String>,
 }
+
+/// Where programs are looked for by name in any guest.
+const PATH: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// 2026, as the guest's clock: files of 1970 are complained about.
 const TIME: u32 = 1_767_225_600;
@@ -47,26 +60,68 @@ impl Archive {
         self.entries.insert(path, entry);
     }
 
+    /// A program with all that it needs: what is run.
+    pub(super) fn program(&self, path: &Path) -> Option<PathBuf> {
+        self.programs.get(path).cloned()
+    }
+
+    /// What a program needs comes now.
+    pub(super) fn add_program(&mut self, path: &Path, run: &Path) {
+        self.programs.insert(path.to_owned(), run.to_owned());
+    }
+
+    /// Programs are found by name in a folder, too.
+    pub(super) fn look_in(&mut self, folder: &Path) {
+        let is_known =
+            PATH.iter().any(|usual| folder == Path::new(usual)) || self.path.iter().any(|known| known == folder);
+        if !is_known {
+            self.path.push(folder.to_owned());
+        }
+    }
+
+    pub(super) fn add_variable(&mut self, name: &'static str, value: &OsStr) {
+        self.variables.insert(name, value.as_bytes().to_vec());
+    }
+
+    /// `PATH`, and what else programs have to be told.
+    pub(super) fn variables(&self) -> Vec<Vec<u8>> {
+        let folders =
+            PATH.iter().map(|folder| folder.as_bytes()).chain(self.path.iter().map(|path| path.as_os_str().as_bytes()));
+        let path = [b"PATH=", &folders.collect::<Vec<_>>().join(&b':')[..]].concat();
+        let others = self.variables.iter().map(|(name, value)| [name.as_bytes(), b"=", value].concat());
+        std::iter::once(path).chain(others).collect()
+    }
+
+    pub(super) fn remark(&mut self, remark: String) {
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+
+    pub(super) fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
     pub(super) fn into_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (number, (path, entry)) in (1..).zip(&self.entries) {
             let path = path.strip_prefix("/").unwrap_or(path);
-            let (mode, device, contents) = match entry {
-                Entry::Folder => (FOLDER, (0, 0), &[][..]),
-                Entry::Link(target) => (LINK, (0, 0), &target[..]),
-                Entry::File { bytes, mode } => (FILE | mode, (0, 0), &bytes[..]),
-                Entry::Device(major, minor) => (DEVICE, (*major, *minor), &[][..]),
+            let (mode, time, device, contents) = match entry {
+                Entry::Folder => (FOLDER, TIME, (0, 0), &[][..]),
+                Entry::Link(target) => (LINK, TIME, (0, 0), &target[..]),
+                Entry::File { bytes, mode, modified } => (FILE | mode, modified.unwrap_or(TIME), (0, 0), &bytes[..]),
+                Entry::Device(major, minor) => (DEVICE, TIME, (*major, *minor), &[][..]),
             };
-            put(&mut bytes, number, path.as_os_str(), mode, device, contents);
+            put(&mut bytes, path.as_os_str(), [number, mode, time], device, contents);
         }
-        put(&mut bytes, 0, OsStr::new("TRAILER!!!"), 0, (0, 0), &[]);
+        put(&mut bytes, OsStr::new("TRAILER!!!"), [0, 0, TIME], (0, 0), &[]);
         bytes
     }
 }
 
-fn put(into: &mut Vec<u8>, number: u32, path: &OsStr, mode: u32, (major, minor): (u32, u32), contents: &[u8]) {
+fn put(into: &mut Vec<u8>, path: &OsStr, [number, mode, time]: [u32; 3], (major, minor): (u32, u32), contents: &[u8]) {
     let length = contents.len() as u32;
-    let fields = [number, mode, 0, 0, 1, TIME, length, 0, 0, major, minor, path.len() as u32 + 1, 0];
+    let fields = [number, mode, 0, 0, 1, time, length, 0, 0, major, minor, path.len() as u32 + 1, 0];
     into.extend_from_slice(b"070701");
     for field in fields {
         into.extend_from_slice(format!("{field:08x}").as_bytes());
@@ -89,7 +144,7 @@ mod tests {
     #[test]
     fn cpio_unpacks_what_was_added() {
         let mut archive = Archive::default();
-        archive.add("/usr/bin/prog", Entry::File { bytes: b"#!/bin/sh\n".to_vec(), mode: 0o755 });
+        archive.add("/usr/bin/prog", Entry::File { bytes: b"#!/bin/sh\n".to_vec(), mode: 0o755, modified: None });
         archive.add("/bin", Entry::Link(b"usr/bin".to_vec()));
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("archive");
@@ -109,7 +164,7 @@ mod tests {
     #[test]
     fn a_header_is_as_the_kernels_documentation_has_it() {
         let mut archive = Archive::default();
-        archive.add("/a", Entry::File { bytes: b"xyz".to_vec(), mode: 0o644 });
+        archive.add("/a", Entry::File { bytes: b"xyz".to_vec(), mode: 0o644, modified: None });
         let bytes = archive.into_bytes();
         let text = String::from_utf8_lossy(&bytes);
         assert!(text.starts_with("07070100000001000081a40000000000000000000000016955b900000000030000000000000000"));

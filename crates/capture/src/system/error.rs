@@ -73,6 +73,14 @@ pub enum GuestError {
         /// Its name.
         library: String,
     },
+    /// What runs a script.
+    #[error("found no {interpreter}, which is to run the script {script}, need it in the guest; install it", script = .script.display())]
+    Interpreter {
+        /// What its first line asks for.
+        interpreter: String,
+        /// Who asks.
+        script: PathBuf,
+    },
     /// A device of this machine.
     #[error(
         "found the device {path} among the arguments, need files: the guest has none of this machine's devices; trace without --system",

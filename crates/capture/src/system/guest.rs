@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, Entry};
 use super::error::GuestError;
-use super::{PlacedFolder, System, needs};
+use super::{PlacedFolder, System, needs, programs};
 use crate::command::Command;
 use crate::error::CaptureError;
 
-/// Where commands look for programs, in the guest.
-const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Beside those of the archive.
 const OTHERS: [&str; 2] = ["HOME=/", "LC_ALL=C"];
 /// As capture/qemu/init.c has room for.
 const MOST_COMMANDS: usize = 64;
@@ -20,6 +19,8 @@ const MOST_COMMANDS: usize = 64;
 pub(super) struct Guest {
     /// Of the format that the kernel unpacks.
     pub(super) root: Vec<u8>,
+    /// What programs may lack in it.
+    pub(super) remarks: Vec<String>,
 }
 
 impl Guest {
@@ -47,12 +48,12 @@ impl Guest {
         }
         let init = std::fs::read(&system.parts.init)
             .map_err(|error| GuestError::File { path: system.parts.init.clone(), error })?;
-        archive.add("/init", Entry::File { bytes: init, mode: 0o755 });
+        archive.add("/init", Entry::File { bytes: init, mode: 0o755, modified: None });
         archive.add("/dev/console", Entry::Device(5, 1));
         let mut commands = list.join(&0);
         commands.push(0);
-        archive.add("/switchcost/commands", Entry::File { bytes: commands, mode: 0o600 });
-        Ok(Guest { root: archive.into_bytes() })
+        archive.add("/switchcost/commands", Entry::File { bytes: commands, mode: 0o600, modified: None });
+        Ok(Guest { remarks: archive.remarks().to_vec(), root: archive.into_bytes() })
     }
 }
 
@@ -65,16 +66,17 @@ fn add(
 ) -> Result<(), CaptureError> {
     let program = match placed(command, folders) {
         Some((here, there)) => {
-            needs::interpreter_of(archive, &here)?;
+            programs::interpreter_of(archive, &here)?;
             there
         }
-        None => needs::program(archive, &command.program()?)?,
+        None => programs::program(archive, &command.program()?)?,
     };
     needs::arguments(archive, command)?;
+    programs::started_by(archive, command);
     let directory = needs::directory_of(command)?;
     let own = command.environment.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
-    let usual = [PATH].iter().chain(&OTHERS).map(|text| text.as_bytes().to_vec());
-    let variables: Vec<Vec<u8>> = usual.chain(own).collect();
+    let others = OTHERS.iter().map(|text| text.as_bytes().to_vec());
+    let variables: Vec<Vec<u8>> = archive.variables().into_iter().chain(others).chain(own).collect();
     list.push(directory.as_os_str().as_bytes().to_vec());
     list.push(variables.len().to_string().into_bytes());
     list.push(command.words.len().to_string().into_bytes());

@@ -1,16 +1,17 @@
-//! Which files of this machine a command needs: its program, whatever interprets that, their shared libraries, and the files
-//! that its arguments name.
+//! Files and folders of this machine that go into the guest, with the links that lead to them: those that arguments name, and others.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use super::archive::{Archive, Entry};
 use super::error::GuestError;
+use super::libraries::is_library;
+use super::programs::{in_passing, program};
 use crate::command::Command;
 
 /// As deep as links lead to links.
@@ -26,14 +27,6 @@ const USUAL: [&str; 4] = ["/bin", "/sbin", "/lib", "/lib64"];
 /// The links that lead to most programs.
 pub(super) fn usual_links(archive: &mut Archive) -> Result<(), GuestError> {
     USUAL.iter().map(Path::new).filter(|path| path.is_symlink()).try_for_each(|path| folder(archive, path).map(drop))
-}
-
-/// Adds a program with all that it needs; gives its absolute path.
-pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
-    let path = std::path::absolute(path).map_err(|error| unusable(path, error))?;
-    file(archive, &path)?;
-    interpreter_of(archive, &path)?;
-    Ok(path)
 }
 
 /// The files that its arguments name.
@@ -61,7 +54,12 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     if NOT_OURS.iter().any(|not| path.starts_with(not)) {
         return Ok(());
     }
-    if kind.is_dir() { folder(archive, path).map(drop) } else { file(archive, path) }
+    if kind.is_dir() {
+        return folder(archive, path).map(drop);
+    }
+    file(archive, path)?;
+    // It may be what is started: by a shell, say, or by `nice`.
+    if facts.permissions().mode() & 0o111 != 0 { in_passing(archive, path) } else { Ok(()) }
 }
 
 /// A file or a folder with all in it that the user has named, programs with what they need.
@@ -80,10 +78,13 @@ fn named_once(archive: &mut Archive, path: &Path, seen: &mut BTreeSet<PathBuf>) 
         }
         return within(&real)?.iter().try_for_each(|path| named_once(archive, path, seen));
     }
-    if facts.permissions().mode() & 0o111 != 0 || is_library(&path)? {
-        return program(archive, &path).map(drop);
+    let is_program = facts.permissions().mode() & 0o111 != 0 || is_library(&path)?;
+    match (is_program, seen.is_empty()) {
+        (true, true) => program(archive, &path).map(drop),
+        // One of many in a folder.
+        (true, false) => in_passing(archive, &path),
+        (false, _) => file(archive, &path),
     }
-    file(archive, &path)
 }
 
 /// A folder with all in it, elsewhere in the guest. It holds files and folders alone.
@@ -91,7 +92,7 @@ pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result
     let facts = here.metadata().map_err(|error| unusable(here, error))?;
     if !facts.is_dir() {
         let bytes = fs::read(here).map_err(|error| unusable(here, error))?;
-        archive.add(there, Entry::File { bytes, mode: facts.permissions().mode() & 0o777 });
+        archive.add(there, Entry::File { bytes, mode: facts.permissions().mode() & 0o777, modified: None });
         return Ok(());
     }
     archive.add(there, Entry::Folder);
@@ -107,13 +108,7 @@ fn within(path: &Path) -> Result<Vec<PathBuf>, GuestError> {
     Ok(found)
 }
 
-/// Whether a program loads it: some have no right to be executed.
-fn is_library(path: &Path) -> Result<bool, GuestError> {
-    let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
-    Ok(kind_of(&bytes) == Some(object::elf::ET_DYN))
-}
-
-fn unusable(path: &Path, error: io::Error) -> GuestError {
+pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
     GuestError::File { path: path.to_owned(), error }
 }
 
@@ -127,7 +122,16 @@ fn folder(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
 }
 
 /// A file and the links that lead to it.
-fn file(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+pub(super) fn file(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+    file_of(archive, path, false)
+}
+
+/// The same, as old as it is here: beside what was translated from it, Python looks at the time.
+pub(super) fn file_as_old(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+    file_of(archive, path, true)
+}
+
+fn file_of(archive: &mut Archive, path: &Path, is_as_old: bool) -> Result<(), GuestError> {
     let real = follow(archive, path, MOST_LINKS)?;
     if archive.has(&real) {
         return Ok(());
@@ -137,7 +141,8 @@ fn file(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
         return Err(unusable(path, io::Error::other("not a regular file")));
     }
     let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
-    archive.add(real, Entry::File { bytes, mode: facts.permissions().mode() & 0o777 });
+    let modified = is_as_old.then_some(facts.mtime() as u32);
+    archive.add(real, Entry::File { bytes, mode: facts.permissions().mode() & 0o777, modified });
     Ok(())
 }
 
@@ -165,106 +170,9 @@ fn follow(archive: &mut Archive, path: &Path, links: u32) -> Result<PathBuf, Gue
     Ok(real)
 }
 
-pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
-    let mut start = [0; 256];
-    let length =
-        fs::File::open(path).and_then(|mut file| file.read(&mut start)).map_err(|error| unusable(path, error))?;
-    let Some(line) = start[..length].strip_prefix(b"#!") else { return libraries(archive, path) };
-    let interpreter = line.trim_ascii_start().split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    program(archive, Path::new(OsStr::from_bytes(interpreter))).map(drop)
-}
-
-/// Its loader and the shared libraries, as the loader itself finds them.
-fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
-    let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
-    let has_usual = || kind_of(&bytes) == Some(object::elf::ET_DYN) && Path::new(USUAL_LOADER).is_file();
-    let usual = || has_usual().then(|| USUAL_LOADER.as_bytes().to_vec());
-    let Some(loader) = loader_of(&bytes).or_else(usual) else { return Ok(()) };
-    let loader = Path::new(OsStr::from_bytes(&loader)).to_owned();
-    file(archive, &loader)?;
-    let listed = std::process::Command::new(&loader)
-        .arg("--list")
-        .arg(path)
-        .output()
-        .map_err(|error| unusable(&loader, error))?;
-    for line in listed.stdout.split(|&byte| byte == b'\n') {
-        match library(line) {
-            Library::At(found) => file(archive, &found)?,
-            Library::Missing(name) => {
-                return Err(GuestError::Library { program: path.to_owned(), library: name });
-            }
-            Library::None => {}
-        }
-    }
-    Ok(())
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Library {
-    At(PathBuf),
-    Missing(String),
-    None,
-}
-
-/// `NAME => PATH (ADDRESS)`, `PATH (ADDRESS)` or `NAME => not found`.
-fn library(line: &[u8]) -> Library {
-    let line = String::from_utf8_lossy(line);
-    let (name, place) = line.split_once(" => ").unwrap_or((&line, &line));
-    if place.trim() == "not found" {
-        return Library::Missing(name.trim().to_owned());
-    }
-    let path = place.rsplit_once(" (").map_or("", |(path, _)| path.trim());
-    if path.starts_with('/') { Library::At(path.into()) } else { Library::None }
-}
-
-/// Of a library, which names none.
-const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
-
-/// `e_type` of an object file.
-fn kind_of(bytes: &[u8]) -> Option<u16> {
-    use object::read::elf::FileHeader;
-    let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
-    Some(header.e_type(header.endian().ok()?))
-}
-
-/// None of a program that needs none.
-fn loader_of(bytes: &[u8]) -> Option<Vec<u8>> {
-    use object::elf::PT_INTERP;
-    use object::read::elf::{FileHeader, ProgramHeader};
-    let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
-    let endian = header.endian().ok()?;
-    let segments = header.program_headers(endian, bytes).ok()?;
-    let interpreter = segments.iter().find(|segment| segment.p_type(endian) == PT_INTERP)?;
-    let text = interpreter.data(endian, bytes).ok()?;
-    Some(text.split(|&byte| byte == 0).next()?.to_vec())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_of_the_loader_are_understood() {
-        assert_eq!(library(b"\tlinux-vdso.so.1 (0x00007ffd)"), Library::None);
-        assert_eq!(
-            library(b"\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)"),
-            Library::At("/lib/x86_64-linux-gnu/libc.so.6".into())
-        );
-        assert_eq!(
-            library(b"\t/lib64/ld-linux-x86-64.so.2 (0x00007f)"),
-            Library::At("/lib64/ld-linux-x86-64.so.2".into())
-        );
-        assert_eq!(library(b"\tlibx.so => not found"), Library::Missing("libx.so".to_owned()));
-        assert_eq!(library(b"\tstatically linked"), Library::None);
-    }
-
-    #[test]
-    fn a_program_comes_with_its_libraries_and_links() {
-        let mut archive = Archive::default();
-        let path = program(&mut archive, Path::new("/bin/sh")).expect("there is a shell");
-        assert!(archive.has(&fs::canonicalize(&path).expect("it is there")));
-        assert!(archive.has(Path::new("/lib64")) || archive.has(Path::new("/lib64/ld-linux-x86-64.so.2")));
-    }
 
     #[test]
     fn links_to_the_folder_that_they_are_in_end() {

@@ -58,6 +58,15 @@ pub enum Part<'a> {
     },
 }
 
+/// Whether all simulations are of the same work in several orders.
+fn is_of_orders(parts: &[Part<'_>]) -> bool {
+    let heads: Vec<&Simulation> = parts
+        .iter()
+        .filter_map(|part| if let Part::Simulated { head, .. } = part { Some(*head) } else { None })
+        .collect();
+    simulation::are_orders(&heads)
+}
+
 /// What a page says about one record, or about several together.
 pub(super) struct Content {
     /// The element's name, and the beginning of all names in it.
@@ -71,16 +80,18 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// About the record at this place, counted from 1.
-    pub(super) fn of(place: usize, part: &Part<'_>) -> Self {
-        let id = format!("r{place}");
+    /// About the record at this place of all, counted from 0. Orders of the same work are called by what they differ in.
+    pub(super) fn of(place: usize, parts: &[Part<'_>]) -> Self {
+        let part = &parts[place];
+        let id = format!("r{}", place + 1);
         match part {
             Part::Measured { name, record, findings, points } => {
                 let blocks = measure::blocks(record, findings, points);
                 Content::new(id, name, "measured", blocks)
             }
             Part::Simulated { name, head, findings } => {
-                Content::new(id, name, "simulated", simulate::blocks(head, findings))
+                let title = if is_of_orders(parts) { simulate::orders::title(head, name) } else { (*name).to_owned() };
+                Content::new(id, &title, "simulated", simulate::blocks(head, findings))
             }
             Part::Observed { name, observation, findings } => {
                 Content::new(id, name, "observed", observe::blocks(observation, findings))

@@ -1,6 +1,7 @@
 //! Cycles and counts in words.
 
 use switchcost_analysis::simulation::{Cost, LevelFinding};
+use switchcost_simulation_result::PrivateBy;
 
 use crate::quantity::{NO_NUMBER, number, time};
 
@@ -94,6 +95,22 @@ pub(super) fn with_bound(cost: &Cost) -> String {
 /// The same; nothing where it was not counted.
 pub(super) fn known(cost: &Cost) -> String {
     cost.estimate.map(|_| with_bound(cost)).unwrap_or_default()
+}
+
+/// What counts as one.
+pub(super) fn one(private_by: PrivateBy) -> &'static str {
+    match private_by {
+        PrivateBy::Process => "process",
+        PrivateBy::Task => "task",
+    }
+}
+
+/// The same, of several.
+pub(super) fn ones(private_by: PrivateBy) -> &'static str {
+    match private_by {
+        PrivateBy::Process => "processes",
+        PrivateBy::Task => "tasks",
+    }
 }
 
 /// Cycles with the ends of their interval, or the most that they may be. A number alone looks surer than it is; the notes say

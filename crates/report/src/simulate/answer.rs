@@ -1,5 +1,5 @@
 use switchcost_analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
-use switchcost_simulation_result::{LostCycles, Simulation, TraceFacts};
+use switchcost_simulation_result::{LostCycles, PrivateBy, Simulation, TraceFacts};
 
 use super::amount::{as_time, count, cycles, filled, rounded, share};
 use super::time_lost;
@@ -47,12 +47,15 @@ pub(super) fn of_a_part(trace: &TraceFacts) -> Option<String> {
 
 /// Threads share their memory, so they are one process here.
 fn alone(findings: &Findings) -> String {
+    if findings.private_by == PrivateBy::Task {
+        return "One task ran alone: no other used its caches, so no switch cost it anything.".to_owned();
+    }
     let rest = "Trace two or more together to see what they cost each other.";
     match findings.threads {
         0 => format!("One process ran alone: no other process used its caches, so no switch cost it anything. {rest}"),
         threads => format!(
-            "One process ran alone, in {} threads. These count as one here, with one private hierarchy: what they cost each other \
-             in the caches is not known. {rest}",
+            "One process ran alone, in {} threads. These count as one here, with one private hierarchy: --private-by task \
+             says what they cost each other in the caches. {rest}",
             count(threads + 1)
         ),
     }

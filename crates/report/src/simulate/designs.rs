@@ -1,8 +1,8 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding};
 use switchcost_simulation_result::{ByView, LevelCounts};
 
-use super::amount::{as_time, beside_time, count, ends, filled, known, perhaps, rounded, share, with_bound};
-use super::detailed;
+use super::amount::{as_time, beside_time, count, ends, filled, known, one, perhaps, rounded, share, with_bound};
+use super::compared;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -106,7 +106,7 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     for name in ["MPKI: shared", "private", "flushed", "lost a switch", "gained a switch", "filled"] {
         grid.column(name, Side::Right);
     }
-    for design in detailed(findings) {
+    for design in compared(findings) {
         let hierarchies = &design.hierarchies;
         let levels = hierarchies.shared.levels.iter().zip(&hierarchies.private.levels).zip(&hierarchies.flushed.levels);
         let tlbs = hierarchies.shared.tlbs.iter().zip(&hierarchies.private.tlbs).zip(&hierarchies.flushed.tlbs);
@@ -117,7 +117,8 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
         }
     }
     if !grid.is_empty() {
-        page.heading("Levels", "one hierarchy for all, one for each process, one emptied at each switch");
+        let each = one(findings.private_by);
+        page.heading("Levels", &format!("one hierarchy for all, one for each {each}, one emptied at each switch"));
         page.grid(&grid);
         page.prose(
             "MPKI: misses per thousand instructions; lost: lookups that missed in the shared hierarchy alone; gained: in the \

@@ -1,9 +1,9 @@
 //! What a page has room for and a terminal has not: what was traced, and how it was simulated.
 
-use switchcost_simulation_result::Simulation;
+use switchcost_simulation_result::{PrivateBy, Simulation};
 use switchcost_units::format_cpu_list;
 
-use super::amount::count;
+use super::amount::{count, ones};
 use crate::entry::Side;
 use crate::grid::Grid;
 use crate::page::Page;
@@ -34,7 +34,8 @@ fn facts(head: &Simulation) -> Grid {
         ("stores", count(trace.stores)),
         ("voluntary switches", count(trace.voluntary_switches)),
         ("involuntary switches", count(trace.involuntary_switches)),
-        ("processes", count(head.processes.len() as u64)),
+        (ones(head.private_by), count(head.processes.len() as u64)),
+        ("counted as one", one(head.private_by).to_owned()),
         ("interval (instructions)", count(head.interval_instructions)),
         ("intervals recorded", head.intervals.to_string()),
         ("whole", trace.incomplete.clone().map_or("yes".to_owned(), |why| format!("no: {why}"))),
@@ -56,6 +57,13 @@ fn facts(head: &Simulation) -> Grid {
     }
     rows.into_iter().for_each(|(name, value)| grid.row(vec![name.into(), value.into()]));
     grid
+}
+
+fn one(private_by: PrivateBy) -> &'static str {
+    match private_by {
+        PrivateBy::Process => "a process, with all of its threads: it has one private hierarchy",
+        PrivateBy::Task => "a task (a thread, in its present program): each has a private hierarchy",
+    }
 }
 
 fn designs(head: &Simulation) -> Grid {

@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding, Pro
 use switchcost_simulation_result::{ByView, View};
 
 use super::amount::rounded;
-use super::detailed;
+use super::compared;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -18,7 +18,7 @@ const COMPARED: usize = 3;
 const PROGRAMS: usize = 3;
 
 /// Programs of each design where there is room.
-const ALL_PROGRAMS: usize = 8;
+const ALL_PROGRAMS: usize = 32;
 
 /// On one screen: every level of so many designs; of the first what is lost and gained there, of an only one its programs.
 pub(super) fn add_in_short(page: &mut Page, findings: &Findings, most_designs: usize) {
@@ -54,7 +54,7 @@ pub(super) fn add_in_short(page: &mut Page, findings: &Findings, most_designs: u
 
 /// Every level of every program on every design, in all three hierarchies.
 pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
-    let designs = detailed(findings);
+    let designs = compared(findings);
     let mut table = Levels::with_keys(&["design", "program", "hierarchy"], designs);
     for design in designs {
         for program in design.processes.iter().take(ALL_PROGRAMS) {
@@ -67,6 +67,10 @@ pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
     if !table.grid.is_empty() {
         page.heading("MPKI by program", "misses per thousand of its instructions, by level");
         page.grid(&table.grid);
+        let more = designs.iter().map(|design| design.processes.len()).max().unwrap_or(0).saturating_sub(ALL_PROGRAMS);
+        if more > 0 {
+            page.prose(&format!("and {more} more programs, of fewer instructions: --format json"));
+        }
     }
 }
 

@@ -109,6 +109,14 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     details::add(page, head);
 }
 
+/// Designs with all of their levels, where there is room; more are a sweep, which has a table of its own.
+const COMPARED: usize = 32;
+
+/// The designs whose levels are shown.
+fn compared(findings: &Findings) -> &[DesignFinding] {
+    if findings.designs.len() <= COMPARED { &findings.designs } else { detailed(findings) }
+}
+
 /// The designs that are shown in detail.
 fn detailed(findings: &Findings) -> &[DesignFinding] {
     &findings.designs[..findings.designs.len().min(DETAILED)]

@@ -49,8 +49,8 @@ fn of_the_record(findings: &Findings) -> Vec<String> {
     let mut notes: Vec<String> = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
     notes.extend((findings.threads > 0).then(|| {
         format!(
-            "threads of a process count as one here, with one private hierarchy: what {} of them cost the others of their process is not \
-             known",
+            "threads of a process count as one here, with one private hierarchy: what {} of them cost the others of their process, \
+             --private-by task says",
             count(findings.threads)
         )
     }));

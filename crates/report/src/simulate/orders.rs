@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::simulation::OrderFinding;
+use switchcost_simulation_result::Simulation;
 
 use super::amount::{as_time, beside_time, count, ends, known, rounded, share, with_bound};
 use crate::entry::{Entry, Side};
@@ -45,6 +46,13 @@ impl InEveryFormat for Orders<'_> {
     fn tables(&self) -> Vec<Table> {
         vec![for_programs::table(&COLUMNS, self.orders)]
     }
+}
+
+/// What one of several records of the same work differs in; its file behind it.
+pub(crate) fn title(head: &Simulation, name: &str) -> String {
+    let trace = &head.trace;
+    let quantum = trace.quantum_instructions.map(|quantum| format!(", quantum {} instructions", count(quantum)));
+    format!("{}{} ({name})", trace.order, quantum.unwrap_or_default())
 }
 
 /// The table of orders.

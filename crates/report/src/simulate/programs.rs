@@ -1,6 +1,6 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, PlaceFinding, ProcessFinding};
 
-use super::amount::{count, rounded, share};
+use super::amount::{count, ones, rounded, share};
 use super::detailed;
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
@@ -23,7 +23,9 @@ fn add_programs(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2);
     grid.column("design", Side::Left);
     grid.column("program", Side::Left);
-    for name in ["processes", "segments", "instructions", "CPI: shared", "private", "excess cycles a switch"] {
+    for name in
+        [ones(findings.private_by), "segments", "instructions", "CPI: shared", "private", "excess cycles a switch"]
+    {
         grid.column(name, Side::Right);
     }
     for design in detailed(findings) {

@@ -1,7 +1,7 @@
 use switchcost_analysis::simulation::{Findings, Group};
 use switchcost_simulation_result::Simulation;
 
-use super::amount::count;
+use super::amount::{count, ones};
 use crate::page::Page;
 
 /// What was simulated, and how long segments run.
@@ -13,13 +13,14 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     page.prose(&format!("trace: {}, order {}{quantum}", trace.source, trace.order));
     let data = trace.loads.saturating_add(trace.stores);
     page.prose(&format!(
-        "{} instructions, {} data references, {} switches ({} voluntary, {} involuntary), {} processes",
+        "{} instructions, {} data references, {} switches ({} voluntary, {} involuntary), {} {}",
         count(trace.instructions),
         count(data),
         count(trace.voluntary_switches.saturating_add(trace.involuntary_switches)),
         count(trace.voluntary_switches),
         count(trace.involuntary_switches),
         count(head.processes.len() as u64),
+        ones(head.private_by),
     ));
     let medians = findings.lengths.iter().filter_map(|lengths| {
         let median = count(lengths.median_instructions);

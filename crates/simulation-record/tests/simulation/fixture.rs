@@ -5,7 +5,7 @@ use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 use switchcost_simulation_result::{
     ByView, CallCost, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
     LevelCounts, LostCycles, LostLines, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost,
-    ProcessFacts, ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    PrivateBy, ProcessFacts, ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
@@ -114,9 +114,16 @@ pub(crate) fn head() -> Simulation {
         },
         interval_instructions: 10_000,
         intervals: 100,
+        private_by: PrivateBy::Task,
         processes: (1..)
             .zip(names)
-            .map(|(process, name)| ProcessFacts { process, name: name.into(), instructions: 7, segments: 8 })
+            .map(|(process, name)| ProcessFacts {
+                process,
+                name: name.into(),
+                instructions: 7,
+                segments: 8,
+                task: Some(process),
+            })
             .collect(),
         causes: vec![
             cause(true, "birth", None),

@@ -67,6 +67,16 @@ pub(crate) struct PartArguments {
           help_heading = "What to simulate")]
     pub(crate) only_intervals: Option<Stretch>,
 
+    /// The first end of --only-intervals by itself
+    #[arg(long, value_name = "INSTRUCTIONS", conflicts_with_all = ["only_intervals", "sample", "schedule", "quantum", "at_once", "user_only"],
+          help_heading = "What to simulate")]
+    pub(crate) from: Option<u64>,
+
+    /// The second end of --only-intervals by itself
+    #[arg(long, value_name = "INSTRUCTIONS", conflicts_with_all = ["only_intervals", "sample", "schedule", "quantum", "at_once", "user_only"],
+          help_heading = "What to simulate")]
+    pub(crate) to: Option<u64>,
+
     /// Of a trace: simulate this share of it (5%), in parts chosen at random, and report what all of it has, with intervals
     #[arg(long, value_name = "SHARE", conflicts_with_all = ["only_intervals", "schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
@@ -90,7 +100,14 @@ impl PartArguments {
 
     /// Whether less than a whole trace is asked for.
     pub(crate) fn is_of_parts(&self) -> bool {
-        self.only_intervals.is_some() || self.sample.is_some()
+        self.stretch().is_some() || self.sample.is_some()
+    }
+
+    /// The only part that is asked for, however its ends were given.
+    pub(crate) fn stretch(&self) -> Option<Stretch> {
+        let by_ends = || Stretch { from: self.from.unwrap_or(0), to: self.to };
+        let has_ends = self.from.is_some() || self.to.is_some();
+        self.only_intervals.clone().or_else(|| has_ends.then(by_ends))
     }
 }
 
@@ -106,6 +123,19 @@ mod tests {
             let needed = "need a share of the trace such as 5% or 0.05, above 0 and up to 1";
             assert_eq!(share(wrong), Err(format!("found '{wrong}', {needed}")));
         }
+    }
+
+    #[test]
+    fn both_ends_of_a_stretch_may_be_given_by_themselves() {
+        let none = PartArguments { only_intervals: None, from: None, to: None, sample: None, seed: 0, warm_up: None };
+        assert_eq!(none.stretch(), None);
+        let to = PartArguments { to: Some(70), ..none.clone() };
+        assert_eq!(to.stretch(), "..70".parse().ok());
+        let both = PartArguments { from: Some(5), ..to };
+        assert_eq!(both.stretch(), "5..70".parse().ok());
+        assert!(both.is_of_parts());
+        let turned = PartArguments { from: Some(70), to: Some(5), ..none };
+        assert_eq!(turned.stretch().and_then(|stretch| stretch.within(100)), None);
     }
 
     #[test]

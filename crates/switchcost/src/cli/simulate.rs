@@ -6,6 +6,7 @@ use clap::Args;
 
 use std::str::FromStr;
 
+use switchcost_simulation_result::PrivateBy;
 use switchcost_trace::reorder::Schedule;
 use switchcost_units::Nanos;
 
@@ -48,6 +49,12 @@ pub(crate) struct DesignArguments {
     /// Also simulate the kernel's accesses to user memory during system calls
     #[arg(long, help_heading = "What to simulate")]
     pub(crate) kernel_touches: bool,
+
+    /// Who has caches alone in what each switch is compared with, and counts as one: process (its threads together) or task (each
+    /// thread by itself)
+    #[arg(long, value_name = "WHO", default_value_t = PrivateBy::Process, value_parser = parse_named::<PrivateBy>,
+          help_heading = "What to simulate")]
+    pub(crate) private_by: PrivateBy,
 
     /// Leave the kernel's own instructions and references out of a trace of a whole system
     #[arg(long, help_heading = "What to simulate")]

@@ -34,7 +34,7 @@ pub(crate) struct SystemArguments {
     #[arg(long, requires = "system", help_heading = "A whole system")]
     pub(crate) between_stops: bool,
 
-    /// A further file, folder or program that the programs need in the guest; may be given several times
+    /// A further file, folder or program that the programs need in the guest, such as packages of Python; may be given several times
     #[arg(long = "file", value_name = "PATH", requires = "system", help_heading = "A whole system")]
     pub(crate) files: Vec<PathBuf>,
 }

@@ -63,8 +63,8 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         return live(session, &arguments.designs, Stretch { interval: DEFAULT_INTERVAL, skipped_switches: 0 }, None);
     }
     refuse_capture_flags(&arguments.capture)?;
-    if let Some(stretch) = &arguments.part.only_intervals {
-        return part::run(source, stretch, arguments);
+    if let Some(stretch) = arguments.part.stretch() {
+        return part::run(source, &stretch, arguments);
     }
     if let Some(share) = arguments.part.sample {
         return sample::run(source, share, arguments);

@@ -299,8 +299,8 @@ fn parts_of_a_trace_add_up() {
     };
     let whole = simulate(&[]);
     // First levels with LRU are right from the first instruction of a part on, however short its warm-up.
-    let parts = ["..300001", "300001..700000", "700000.."]
-        .map(|part| simulate(&["--only-intervals", part, "--warm-up", "1000"]));
+    let part = |more: &[&str]| simulate(&[more, &["--warm-up", "1000"]].concat());
+    let parts = [part(&["--to", "300001"]), part(&["--only-intervals", "300001..700000"]), part(&["--from", "700000"])];
     let sum = |place: usize| parts.iter().map(|part| numbers(part)[place]).sum::<u64>();
     assert_eq!([0, 1, 2, 3, 4, 5].map(sum), numbers(&whole));
     let part = &parts[1]["trace"]["part"];
@@ -367,8 +367,8 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     let refused = said(&["--warm-up", "5"]);
     assert_eq!(
         refused,
-        "switchcost: failed to simulate: found --warm-up without a part, need --only-intervals or --sample with it; leave it away \
-         for all of the trace\n"
+        "switchcost: failed to simulate: found --warm-up without a part, need --only-intervals, --from, --to or --sample with it; leave it \
+         away for all of the trace\n"
     );
     let live = place.run(&["simulate", "live", "--only-intervals", "..5", "--", "true"]);
     assert!(live.code == 2 && live.stderr.contains("need a trace, which is read by its index"), "{}", live.stderr);

@@ -205,6 +205,7 @@ fn facts_of(head: &Simulation) -> Facts {
         ),
         ("instructions in an interval".to_owned(), head.interval_instructions.to_string()),
         ("intervals recorded".to_owned(), head.intervals.to_string()),
+        ("private hierarchies by".to_owned(), head.private_by.to_string()),
         ("switchcost".to_owned(), head.program_version.clone()),
     ];
     facts.into_iter().chain(trace.guest.iter().flat_map(of_guest)).collect()

@@ -4,7 +4,7 @@ use switchcost_cachesim::Options;
 use switchcost_design::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
 };
-use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts};
+use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts, PrivateBy};
 use switchcost_trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
 use switchcost_units::Bytes;
 
@@ -70,9 +70,18 @@ pub(crate) struct Program {
 impl Program {
     /// Tasks 1 to `tasks`, each in a process of its own with the same number; task 1 runs.
     pub(crate) fn new(tasks: u32) -> Program {
+        Program::with_processes(tasks, |task| task)
+    }
+
+    /// The same, as threads of one process.
+    pub(crate) fn of_threads(tasks: u32) -> Program {
+        Program::with_processes(tasks, |_| 1)
+    }
+
+    fn with_processes(tasks: u32, process_of: fn(u32) -> u32) -> Program {
         let mut program = Program::default();
         for number in 1..=tasks {
-            let (task, process) = (TaskId(number), ProcessId(number));
+            let (task, process) = (TaskId(number), ProcessId(process_of(number)));
             program.chunk.mark(Mark::Birth { task, process, parent: TaskId::NONE, name: b"walk".to_vec() });
         }
         program.switch_to(1);
@@ -123,9 +132,14 @@ pub(crate) struct Simulated {
 
 /// What both simulators make of it.
 pub(crate) fn simulated(design: &Design, program: &Program) -> Simulated {
+    simulated_by(PrivateBy::Process, design, program)
+}
+
+/// The same, where so is who has a private hierarchy.
+pub(crate) fn simulated_by(private_by: PrivateBy, design: &Design, program: &Program) -> Simulated {
     let designs = std::slice::from_ref(design);
     let chunks = std::slice::from_ref(&program.chunk);
-    let options = Options { intervals: 1, places: 10, ..Options::default() };
+    let options = Options { intervals: 1, places: 10, private_by, ..Options::default() };
     let mut oracle = of_oracle(&run_oracle(designs, &options, chunks, None), &[true], options.places);
     compare(&run_engine(designs, &options, chunks), &oracle).unwrap_or_else(|difference| panic!("{difference}"));
     let findings = oracle.designs.remove(0);

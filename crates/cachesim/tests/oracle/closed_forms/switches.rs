@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
-use switchcost_design::{AddressKind, Design, Level, PageAllocation, PageOrder, Replacement, Ways};
+use switchcost_design::{AddressKind, Design, Level, OnSwitch, PageAllocation, PageOrder, Replacement, Ways};
 use switchcost_simulation_result::profile::Kind;
-use switchcost_simulation_result::{GainedCycles, LostTo};
+use switchcost_simulation_result::{GainedCycles, LostTo, PrivateBy};
 use switchcost_trace::{Mapping, Mark};
 use switchcost_units::Bytes;
 
-use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated};
+use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, simulated, simulated_by};
 use crate::findings::feed;
 use crate::support::address;
 
@@ -61,6 +61,45 @@ fn direct_mapped_pays_for_the_sets_that_both_use() {
     }
 }
 
+/// Turns of two threads, each over an array that `starts` gives.
+fn threads(starts: [u64; 2]) -> Program {
+    let mut program = Program::of_threads(2);
+    for turn in 0..TURNS {
+        if turn > 0 {
+            program.switch_to(turn as u32 % 2 + 1);
+        }
+        (0..ROUNDS).for_each(|_| program.walk(starts[turn as usize % 2], LINES));
+    }
+    program
+}
+
+#[test]
+fn threads_drive_out_lines_of_each_other_where_each_task_counts_as_one() {
+    // Both in sets 0 to 23: each loses all of its lines in the other's turn.
+    let program = threads([0x1_0000, 0x2_0000]);
+    let mut design = design(Ways::Count(1));
+    // It is one address space: nothing is flushed.
+    design.levels[1].on_switch = OnSwitch::Flush;
+    let together = simulated_by(PrivateBy::Process, &design, &program);
+    assert_eq!(together.hierarchies.shared, together.hierarchies.private);
+    let apart = simulated_by(PrivateBy::Task, &design, &program);
+    let instructions = TURNS * ROUNDS * LINES;
+    assert_eq!(apart.hierarchies.shared, together.hierarchies.shared);
+    assert_eq!(apart.hierarchies.private.cycles, instructions + 2 * LINES * MISS);
+    let (returns, origins) = (TURNS - 2, &apart.found.origins[1]);
+    assert_eq!((origins.intrinsic, origins.evicted_by_others), (2 * LINES, returns * LINES));
+    assert_eq!((apart.found.losses[1].returns, apart.found.losses[1].lost), (returns, returns * LINES));
+}
+
+#[test]
+fn threads_find_lines_of_each_other_for_the_first_time_once() {
+    let program = threads([0x1_0000; 2]);
+    let apart = simulated_by(PrivateBy::Task, &design(Ways::Count(1)), &program);
+    let excess = |of: &GainedCycles| (of.first_touches_of_data, of.others, of.state);
+    assert_eq!(excess(&apart.found.gained), (LINES * MISS, 0, 0));
+    assert_eq!(apart.found.origins[1].intrinsic, LINES);
+}
+
 #[test]
 fn what_the_kernel_drives_out_is_distinguished() {
     const KERNEL: u64 = 0xffff_8000_0000_0000;
@@ -85,7 +124,7 @@ fn what_the_kernel_drives_out_is_distinguished() {
     let losses = &result.found.losses[1];
     assert_eq!((losses.returns, losses.resident_at_departure, losses.lost), (1, LINES, 12));
     let by_kernel: Vec<_> = result.found.evictions.iter().filter(|one| one.1 == address::KERNEL).collect();
-    assert_eq!(by_kernel, [&("D".to_owned(), address::KERNEL, 1, 6)]);
+    assert_eq!(by_kernel, [&("D".to_owned(), address::KERNEL, 0, 6)]);
 }
 
 #[test]
@@ -113,7 +152,7 @@ fn lru_loses_all_or_nothing() {
 #[test]
 fn a_flushed_cache_starts_each_turn_cold() {
     let mut design = design(Ways::Count(1));
-    design.levels[1].on_switch = switchcost_design::OnSwitch::Flush;
+    design.levels[1].on_switch = OnSwitch::Flush;
     // The arrays lie beside each other where they can: only the flush costs something.
     let result = simulated(&design, &ping_pong(4));
     assert_eq!(result.hierarchies.shared.cycles, result.hierarchies.flushed.cycles);

@@ -92,6 +92,8 @@ pub(crate) enum Fault {
     BufferedStoreSetsOutAtOnce,
     /// Every line that is found was prefetched.
     AnyHitIsOfAPrefetch,
+    /// A switch to another task of an address space flushes, too.
+    ThreadsFlush,
     /// Whoever runs, its misses count for one process.
     MissesAreOfOneProcess,
     /// A store after a fork goes to the page of both.

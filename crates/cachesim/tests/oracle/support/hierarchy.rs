@@ -3,7 +3,7 @@
 use switchcost_design::Design;
 use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
 
-use super::address::Address;
+use super::address::{Address, KERNEL};
 use super::fault::Fault;
 use super::shape::Shape;
 use super::stack::{Event, Kind, Run, Stack};
@@ -14,6 +14,7 @@ pub(crate) struct Step {
     pub(crate) is_tlb: bool,
     pub(crate) kind: Kind,
     pub(crate) process: u32,
+    pub(crate) space: u32,
     pub(crate) virt: u64,
     /// The first one in that line that is asked for.
     pub(crate) first_byte: u64,
@@ -72,7 +73,8 @@ impl Hierarchy {
                 stack.count_access(first, step.kind, 1);
             }
         }
-        let owner = if self.fault == Some(Fault::KernelOwnsNothing) { step.process } else { address.owner() };
+        let is_kernels = address.owner() == KERNEL && self.fault != Some(Fault::KernelOwnsNothing);
+        let owner = if is_kernels { KERNEL } else { step.process };
         let asking = if step.kind == Kind::Fetch { Some(step.first_byte) } else { step.instruction };
         let mut run = Run {
             clock,

@@ -52,7 +52,7 @@ struct Private {
     hierarchy: Hierarchy,
     notes: HashMap<CacheSlot, Note>,
     /// Lines that its last levels have asked memory for, by level.
-    asked: HashSet<(usize, Tag)>,
+    asked: HashSet<(bool, usize, Tag)>,
     /// Lines that it has let go since they came into the shared hierarchy.
     let_go: HashSet<CacheSlot>,
 }
@@ -110,11 +110,13 @@ pub(crate) struct Machine {
     departures: HashMap<u32, u64>,
     /// Names of the processes that run.
     pub(crate) programs: HashMap<u32, String>,
+    /// Each task has a private hierarchy: others of its process have the same pages in their TLBs, too.
+    tells_tasks_apart: bool,
     fault: Option<Fault>,
 }
 
 impl Machine {
-    pub(crate) fn new(design: &Design, fault: Option<Fault>) -> Machine {
+    pub(crate) fn new(design: &Design, tells_tasks_apart: bool, fault: Option<Fault>) -> Machine {
         let names = design.levels.iter().map(|level| level.name.clone());
         let all = names.clone().chain(design.tlbs.iter().map(|tlb| tlb.name.clone()));
         Machine {
@@ -146,6 +148,7 @@ impl Machine {
             absences: HashMap::new(),
             departures: HashMap::new(),
             programs: HashMap::new(),
+            tells_tasks_apart,
             fault,
         }
     }
@@ -325,17 +328,19 @@ impl Machine {
         }
         let address = match step.is_tlb {
             true => of_step(step),
-            false => self.memory.address(step.process, step.virt, step.kind == Kind::Store),
+            false => self.memory.address(step.space, step.virt, step.kind == Kind::Store),
         };
         let is_shared_miss = self.shared.step(step, address);
         self.private(step.process);
         self.reasons.clear();
         self.found = None;
         self.is_asked_first = false;
-        self.see_shared_events(step.process, of_step(step).owner(), Some(step));
+        let looks_up = if of_step(step).owner() == KERNEL { KERNEL } else { step.process };
+        self.see_shared_events(step.process, looks_up, Some(step));
         let private = self.privates.get_mut(&step.process).expect("made above");
         let is_private_miss = private.hierarchy.step(step, address);
-        self.is_asked_first = see_private_events(private, &self.shared, step.process, self.fault);
+        self.is_asked_first =
+            see_private_events(private, &self.shared, step.process, self.tells_tasks_apart, self.fault);
         self.flushed.step(step, address);
         self.flushed.take_events();
         [is_shared_miss, is_private_miss]
@@ -351,9 +356,8 @@ impl Machine {
         self.privates.entry(process).or_insert_with(new)
     }
 
-    /// The last task of an address space has gone.
+    /// The last task of a process has gone.
     pub(crate) fn drop_process(&mut self, process: u32) {
-        self.memory.drop_process(process);
         if let Some(private) = self.privates.remove(&process) {
             add(&mut self.retired, &private.hierarchy.counts());
         }
@@ -365,10 +369,12 @@ impl Machine {
         self.flushed.take_events();
     }
 
-    /// Another address space runs from here on. Before the first switch there may have been none.
-    pub(crate) fn change_process(&mut self, from: Option<u32>, to: u32) {
+    /// Another process runs from here on. Before the first switch there may have been none.
+    pub(crate) fn change_process(&mut self, from: Option<u32>, to: u32, is_other_space: bool) {
         from.into_iter().for_each(|from| self.depart(from));
-        self.shared.flush_where_asked();
+        if is_other_space || self.fault == Some(Fault::ThreadsFlush) {
+            self.shared.flush_where_asked();
+        }
         self.see_shared_events(to, to, None);
         self.come_back(to);
     }
@@ -546,7 +552,7 @@ impl Machine {
 }
 
 fn of_step(step: Step) -> Address {
-    Address { process: step.process, virt: step.virt, phys: 0 }
+    Address { process: step.space, virt: step.virt, phys: 0 }
 }
 
 fn holds(private: &Private, (is_tlb, level, set, tag): CacheSlot) -> bool {
@@ -555,7 +561,13 @@ fn holds(private: &Private, (is_tlb, level, set, tag): CacheSlot) -> bool {
 
 /// Notes go with the copies that they are about, and what the shared hierarchy has from another process, but the private one no more, is
 /// remembered. Gives whether the private one has asked memory, on demand, for what it never had asked for.
-fn see_private_events(private: &mut Private, shared: &Hierarchy, running: u32, fault: Option<Fault>) -> bool {
+fn see_private_events(
+    private: &mut Private,
+    shared: &Hierarchy,
+    running: u32,
+    tells_tasks_apart: bool,
+    fault: Option<Fault>,
+) -> bool {
     let mut is_asked_first = false;
     for (is_tlb, event) in private.hierarchy.take_events() {
         let place = (is_tlb, event.level, event.set, event.tag);
@@ -570,8 +582,8 @@ fn see_private_events(private: &mut Private, shared: &Hierarchy, running: u32, f
                     private.let_go.insert(place);
                 }
             }
-            What::Asked { is_demand } if !is_tlb => {
-                let is_new = private.asked.insert((event.level, event.tag));
+            What::Asked { is_demand } if !is_tlb || tells_tasks_apart => {
+                let is_new = private.asked.insert((is_tlb, event.level, event.tag));
                 is_asked_first |= is_demand && (is_new || fault == Some(Fault::AgainIsTheFirstTime));
             }
             What::Asked { .. } | What::Filled | What::Arrived | What::Found { .. } => {}

@@ -16,11 +16,24 @@ pub(crate) struct CodePlace {
     pub(crate) offset: u64,
 }
 
+/// A process; with the task, where each has a private hierarchy.
+pub(crate) type Who = (u32, Option<u32>);
+
+/// Who has nobody left: the number of a process, and the address space.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Gone {
+    pub(crate) process: Option<u32>,
+    pub(crate) space: Option<u32>,
+}
+
 #[derive(Default)]
 pub(crate) struct ProcessTable {
+    tells_tasks_apart: bool,
     pub(crate) task: u32,
     /// The running address space.
     pub(crate) process: u32,
+    /// Who runs.
+    pub(crate) who: Who,
     tasks: HashMap<u32, u32>,
     left_because: HashMap<u32, SwitchCause>,
     /// In the order of appearance.
@@ -51,22 +64,40 @@ pub(crate) fn cause_of(is_voluntary: bool, cause: Cause, name: fn(u16) -> Option
 }
 
 impl ProcessTable {
+    pub(crate) fn new(tells_tasks_apart: bool) -> ProcessTable {
+        let mut table = ProcessTable { tells_tasks_apart, ..ProcessTable::default() };
+        table.who = table.who(0, 0);
+        table
+    }
+
+    pub(crate) fn who(&self, process: u32, task: u32) -> Who {
+        (process, self.tells_tasks_apart.then_some(task))
+    }
+
     pub(crate) fn process_of(&self, task: u32) -> u32 {
         self.tasks.get(&task).copied().unwrap_or(0)
     }
 
-    /// Whether it has run, or was named.
-    pub(crate) fn knows(&self, process: u32) -> bool {
-        self.processes.iter().any(|facts| facts.process == process)
+    /// The number of who has run, or was named.
+    pub(crate) fn known(&self, (process, task): Who) -> Option<u32> {
+        let place = self.processes.iter().position(|facts| facts.process == process && facts.task == task);
+        place.map(|place| place as u32)
     }
 
-    /// Of a process that is named: a new one, unless it is known.
-    pub(crate) fn facts(&mut self, process: u32, name: &[u8]) -> &mut ProcessFacts {
-        if !self.knows(process) {
-            let name = String::from_utf8_lossy(name).into_owned();
-            self.processes.push(ProcessFacts { process, name, instructions: 0, segments: 0 });
+    /// The number of who is named: a new one, unless it is known.
+    pub(crate) fn number(&mut self, (process, task): Who, name: &[u8]) -> u32 {
+        if let Some(known) = self.known((process, task)) {
+            return known;
         }
-        self.processes.iter_mut().find(|facts| facts.process == process).expect("added above")
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.processes.push(ProcessFacts { process, task, name, instructions: 0, segments: 0 });
+        self.processes.len() as u32 - 1
+    }
+
+    /// Of who runs.
+    pub(crate) fn facts(&mut self) -> &mut ProcessFacts {
+        let number = self.number(self.who, b"");
+        &mut self.processes[number as usize]
     }
 
     /// Why the task that begins last left, or `birth`.
@@ -80,24 +111,32 @@ impl ProcessTable {
 
     /// Whose memory the process of a newborn task is a copy of: where it is a new one and the parent lives.
     pub(crate) fn forked_from(&self, process: u32, parent: u32) -> Option<u32> {
-        if self.knows(process) { None } else { self.tasks.get(&parent).copied() }
+        let is_known = self.processes.iter().any(|facts| facts.process == process);
+        if is_known { None } else { self.tasks.get(&parent).copied() }
     }
 
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
         self.mappings.fork(parent, child);
     }
 
-    /// A task has another address space from here on; gives the one that has no task any more, if so.
-    pub(crate) fn place_task(&mut self, task: u32, process: u32, name: &[u8]) -> Option<u32> {
-        self.facts(process, name);
-        let old = self.tasks.insert(task, process)?;
-        self.is_empty(old).then_some(old)
+    /// A task has another address space from here on.
+    pub(crate) fn place_task(&mut self, task: u32, process: u32, name: &[u8]) -> Gone {
+        self.number(self.who(process, task), name);
+        let old = self.tasks.insert(task, process);
+        old.map_or(Gone::default(), |old| self.gone(old, task))
     }
 
-    /// Gives the address space that has no task any more, if so.
-    pub(crate) fn exit(&mut self, task: u32) -> Option<u32> {
-        let old = self.tasks.remove(&task)?;
-        self.is_empty(old).then_some(old)
+    pub(crate) fn exit(&mut self, task: u32) -> Gone {
+        let old = self.tasks.remove(&task);
+        old.map_or(Gone::default(), |old| self.gone(old, task))
+    }
+
+    /// What is no more where a task has left an address space, or come to the same again.
+    fn gone(&self, old: u32, task: u32) -> Gone {
+        let space = self.is_empty(old).then_some(old);
+        let is_gone = if self.tells_tasks_apart { self.tasks.get(&task) != Some(&old) } else { space.is_some() };
+        let number = self.known(self.who(old, task));
+        Gone { process: number.filter(|_| is_gone), space }
     }
 
     pub(crate) fn drop_process(&mut self, process: u32) {

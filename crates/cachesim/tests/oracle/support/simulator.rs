@@ -10,7 +10,7 @@ use super::address::KERNEL;
 use super::fault::Fault;
 use super::machine::Machine;
 use super::memory::Memory;
-use super::process_table::{CodePlace, ProcessTable, birth, cause_of, end_of_trace};
+use super::process_table::{CodePlace, Gone, ProcessTable, birth, cause_of, end_of_trace};
 use super::stack::Kind;
 use super::steps::Steps;
 
@@ -20,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) intervals: u32,
     pub(crate) with_kernel_touches: bool,
     pub(crate) syscall_name: fn(u16) -> Option<String>,
+    pub(crate) tells_tasks_apart: bool,
     pub(crate) fault: Option<Fault>,
 }
 
@@ -82,7 +83,7 @@ pub(crate) struct Oracle {
 impl Oracle {
     pub(crate) fn new(designs: &[Design], settings: Settings) -> Oracle {
         let one = |design| OneDesign {
-            machine: Machine::new(design, settings.fault),
+            machine: Machine::new(design, settings.tells_tasks_apart, settings.fault),
             tuples: Vec::new(),
             code: Code::new(),
             data: Code::new(),
@@ -93,7 +94,7 @@ impl Oracle {
         };
         Oracle {
             designs: designs.iter().map(one).collect(),
-            table: ProcessTable::default(),
+            table: ProcessTable::new(settings.tells_tasks_apart),
             causes: Vec::new(),
             settings,
             segment: None,
@@ -136,9 +137,10 @@ impl Oracle {
         segment.instructions += u64::from(block.instructions);
         let asked = if self.settings.fault == Some(Fault::IntervalOfBlockEnd) { segment.instructions } else { before };
         let interval = (asked / self.settings.interval_instructions).min(self.settings.intervals.into()) as u32;
-        let (task, process) = (self.table.task, self.table.process);
+        let (task, space) = (self.table.task, self.table.process);
+        let process = self.table.number(self.table.who, b"");
         self.instructions += u64::from(block.instructions);
-        let facts = self.table.facts(process, b"");
+        let facts = self.table.facts();
         facts.instructions += u64::from(block.instructions);
         let program = facts.name.clone();
         self.designs.iter_mut().for_each(|design| {
@@ -158,7 +160,7 @@ impl Oracle {
             of_others: Some([0; 3]),
         };
         for design in &mut self.designs {
-            let excess = design.block(block, references, &tuple);
+            let excess = design.block(block, references, &tuple, space);
             *design.code.entry((program.clone(), cause.clone(), place.clone())).or_default() += excess;
             design.see_places(&self.table, &program, &cause);
             if self.instructions >= self.doubled_at {
@@ -255,7 +257,7 @@ impl Oracle {
         if task == self.table.task && process != self.table.process {
             self.close_tuples();
             if self.settings.fault == Some(Fault::ExecIsNoDeparture) {
-                self.table.process = process;
+                (self.table.process, self.table.who) = (process, self.table.who(process, task));
             }
             self.change_process(process);
         }
@@ -263,17 +265,24 @@ impl Oracle {
     }
 
     fn change_process(&mut self, to: u32) {
-        let from = std::mem::replace(&mut self.table.process, to);
-        if from != to {
-            let from = self.table.knows(from).then_some(from);
-            self.designs.iter_mut().for_each(|design| design.machine.change_process(from, to));
+        let is_other_space = std::mem::replace(&mut self.table.process, to) != to;
+        let who = self.table.who(to, self.table.task);
+        let before = std::mem::replace(&mut self.table.who, who);
+        if before != who {
+            let from = self.table.known(before);
+            let to = self.table.number(who, b"");
+            self.designs.iter_mut().for_each(|design| design.machine.change_process(from, to, is_other_space));
         }
     }
 
-    fn drop_process(&mut self, gone: Option<u32>) {
-        let Some(process) = gone else { return };
-        self.table.drop_process(process);
-        self.designs.iter_mut().for_each(|design| design.machine.drop_process(process));
+    fn drop_process(&mut self, gone: Gone) {
+        if let Some(space) = gone.space {
+            self.table.drop_process(space);
+            self.memories(|memory| memory.drop_process(space));
+        }
+        if let Some(process) = gone.process {
+            self.designs.iter_mut().for_each(|design| design.machine.drop_process(process));
+        }
     }
 
     fn kernel_touch(&mut self, address: u64, bytes: u64, is_store: bool) {
@@ -281,12 +290,13 @@ impl Oracle {
             return;
         }
         let kind = if is_store { Kind::Store } else { Kind::Load };
-        let program = self.table.facts(self.table.process, b"").name.clone();
+        let (process, space) = (self.table.number(self.table.who, b""), self.table.process);
+        let program = self.table.facts().name.clone();
         let cause = self.segment.as_ref().expect("a task runs").cause.clone();
         for design in &mut self.designs {
-            design.machine.programs.insert(self.table.process, program.clone());
-            let steps = Steps::new(&design.machine.design, self.table.process).kernel(kind, address, bytes);
-            design.machine.references_of(self.table.process, &steps);
+            design.machine.programs.insert(process, program.clone());
+            let steps = Steps::new(&design.machine.design, process, space).kernel(kind, address, bytes);
+            design.machine.references_of(process, &steps);
             design.see_places(&self.table, &program, &cause);
         }
     }
@@ -301,8 +311,7 @@ impl Oracle {
         self.see_cause(&cause);
         self.segment = Some(Segment { number: self.segments, instructions: 0, cause });
         self.segments += 1;
-        let process = self.table.process;
-        self.table.facts(process, b"").segments += 1;
+        self.table.facts().segments += 1;
     }
 
     fn end_segment(&mut self, end: &SwitchCause) {
@@ -322,14 +331,14 @@ impl Oracle {
 
 impl OneDesign {
     /// Gives the block's excess cycles, but for first touches. `wanted` is the tuple that it belongs to.
-    fn block(&mut self, block: &Block, references: &[Reference], wanted: &Tuple) -> i64 {
+    fn block(&mut self, block: &Block, references: &[Reference], wanted: &Tuple, space: u32) -> i64 {
         let (before, others_before) = (self.machine.cycles(), self.machine.of_others);
         if self.open.as_ref().is_some_and(|(open, ..)| open.interval != wanted.interval) {
             self.close_tuple();
         }
         let instructions = u64::from(block.instructions);
         self.machine.begin_block(wanted.process, instructions);
-        let steps = Steps::new(&self.machine.design, wanted.process).block(block, references);
+        let steps = Steps::new(&self.machine.design, wanted.process, space).block(block, references);
         self.machine.references_of(wanted.process, &steps);
         let after = self.machine.cycles();
         let (open, start, others) = self.open.get_or_insert_with(|| (wanted.clone(), before, others_before));

@@ -17,6 +17,7 @@ pub(crate) struct Steps {
     process: u32,
     /// Of the load or store under way.
     instruction: Option<u64>,
+    space: u32,
     fetch: Vec<First>,
     data: Vec<First>,
     pub(crate) steps: Vec<Step>,
@@ -30,10 +31,11 @@ fn first_levels(design: &Design, is_on: fn(switchcost_design::Holds) -> bool) ->
 }
 
 impl Steps {
-    pub(crate) fn new(design: &Design, process: u32) -> Steps {
+    pub(crate) fn new(design: &Design, process: u32, space: u32) -> Steps {
         Steps {
             process,
             instruction: None,
+            space,
             fetch: first_levels(design, switchcost_design::Holds::instructions),
             data: first_levels(design, switchcost_design::Holds::data),
             steps: Vec::new(),
@@ -80,9 +82,10 @@ impl Steps {
 
     fn look_up(&mut self, first: First, kind: Kind, lines: &[u64], first_byte: u64) {
         for (index, &virt) in lines.iter().enumerate() {
-            let (is_tlb, process, first_byte) = (first.is_tlb, self.process, virt.max(first_byte));
-            let (instruction, is_first) = (self.instruction, index == 0);
-            self.steps.push(Step { is_tlb, kind, process, virt, first_byte, instruction, is_first });
+            let (is_tlb, first_byte) = (first.is_tlb, virt.max(first_byte));
+            let Steps { process, space, instruction, .. } = *self;
+            let is_first = index == 0;
+            self.steps.push(Step { is_tlb, kind, process, space, virt, first_byte, instruction, is_first });
         }
     }
 

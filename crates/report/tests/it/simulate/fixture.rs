@@ -166,7 +166,7 @@ fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause 
 }
 
 fn empty_head() -> Simulation {
-    let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), instructions: 0, segments: 0 };
+    let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), ..ProcessFacts::default() };
     Simulation {
         schema: "switchcost.record.simulation/1".to_owned(),
         program_version: "0.1.0".to_owned(),
@@ -190,6 +190,7 @@ fn empty_head() -> Simulation {
         },
         interval_instructions: LENGTH,
         intervals: 100,
+        private_by: Default::default(),
         processes: vec![process(1, "magic"), process(2, HOSTILE)],
         causes: vec![cause(true, "birth", None), cause(true, "syscall", Some("read")), cause(false, "quantum", None)],
         designs: vec![result("mogul-1a", Depth::Full), result("mogul-2a", Depth::Counters)],

@@ -1,5 +1,6 @@
 use switchcost_analysis::simulation::{Cost, Group, GroupFinding, over_orders, over_trials};
 use switchcost_report::{Format, Style, simulate};
+use switchcost_simulation_result::PrivateBy;
 
 use super::fixture::{findings, record, whole};
 
@@ -111,11 +112,14 @@ fn threads_of_one_process_are_said_to_count_as_one() {
     head.processes[1].segments = 0;
     findings.threads = 3;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
-    let says = "One process ran alone, in 4 threads. These count as one here, with one private hierarchy: what they cost each other";
+    let says = "One process ran alone, in 4 threads. These count as one here, with one private hierarchy: --private-by task says what";
     assert!(text.starts_with(says) && !text.contains("no other process used its caches"), "{text}");
     findings.threads = 0;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
     assert!(text.starts_with("One process ran alone: no other process used its caches"), "{text}");
+    (head.private_by, findings.private_by) = (PrivateBy::Task, PrivateBy::Task);
+    let text = simulate::render(&head, &findings, Format::Table, DETAILED);
+    assert!(text.starts_with("One task ran alone") && text.contains("2 tasks"), "{text}");
 }
 
 #[test]
@@ -315,6 +319,7 @@ fn the_page_of_several_orders_has_their_curves() {
     for name in ["figure-all-cost-by-quantum", "figure-all-share-by-quantum"] {
         assert!(html.figures.iter().any(|figure| figure == name), "{name} of {:?}", html.figures);
     }
+    assert!(html.page.contains("round-robin, quantum 100,000 instructions (r)"), "each is called by its quantum");
     // The same order twice is no choice of orders.
     let alike = switchcost_report::html::render(&[parts[0], parts[0]]);
     assert!(!alike.figures.iter().any(|figure| figure.contains("quantum")), "{:?}", alike.figures);

@@ -23,7 +23,7 @@ pub(super) fn run(path: &Path, instructions: u64, arguments: &SimulateArguments)
     let machines = || -> Result<Vec<SideBySide>, Failure> {
         let one = |design: switchcost_design::Design| {
             let name = design.name.clone();
-            SideBySide::new(design).map_err(|why| Failure::LastLevel(name, why))
+            SideBySide::new(design, arguments.designs.private_by).map_err(|why| Failure::LastLevel(name, why))
         };
         designs::selected(&arguments.designs)?.into_iter().map(one).collect()
     };

@@ -1,0 +1,79 @@
+//! How long switches take by the clock: programs see it, though it stands still in the trace.
+
+use std::time::{Duration, Instant};
+
+/// Fewer switches say nothing.
+const FEWEST: u64 = 1000;
+/// A switch that takes longer is worth a word: some ten times what the kernel takes for it beside Valgrind.
+const LONG: Duration = Duration::from_micros(200);
+
+/// Turns of one capture.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    began: Option<Instant>,
+    asleep_since: Option<Instant>,
+    asleep: Duration,
+    voluntary: u64,
+}
+
+impl Pace {
+    /// Another task gets the CPU.
+    pub(crate) fn switched(&mut self, now: Instant, is_voluntary: bool) {
+        self.began.get_or_insert(now);
+        self.voluntary += u64::from(is_voluntary);
+    }
+
+    /// All tasks sleep: nobody waits for a turn.
+    pub(crate) fn all_sleep(&mut self, now: Instant) {
+        self.asleep_since.get_or_insert(now);
+    }
+
+    /// One has woken.
+    pub(crate) fn someone_wakes(&mut self, now: Instant) {
+        self.asleep += self.asleep_since.take().map_or(Duration::ZERO, |since| now - since);
+    }
+
+    /// What is to be known of clocks.
+    pub(crate) fn remark(&self, now: Instant) -> Option<String> {
+        let busy = (now - self.began?).saturating_sub(self.asleep);
+        if self.voluntary < FEWEST || busy < LONG * self.voluntary.min(u64::from(u32::MAX)) as u32 {
+            return None;
+        }
+        let each = busy.as_secs_f64() * 1e3 / self.voluntary as f64;
+        Some(format!(
+            "a voluntary switch took {each:.1} ms by the programs' clock, {} of them {:.1} s: what they do by the clock (timeouts, \
+             housekeeping) comes that much more often between their instructions; with --order as-run less so",
+            self.voluntary,
+            busy.as_secs_f64()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many voluntary switches in so many milliseconds, for some of which all slept.
+    fn said(switches: u64, all_ms: u64, asleep_ms: u64) -> Option<String> {
+        let (mut pace, began) = (Pace::default(), Instant::now());
+        let at = |ms| began + Duration::from_millis(ms);
+        (0..switches).for_each(|_| pace.switched(began, true));
+        pace.all_sleep(at(1));
+        pace.all_sleep(at(2));
+        pace.someone_wakes(at(1 + asleep_ms));
+        pace.someone_wakes(at(2 + asleep_ms));
+        pace.remark(at(all_ms))
+    }
+
+    #[test]
+    fn switches_that_take_long_by_the_clock_are_told_with_how_long() {
+        let told = said(2000, 10_000, 4000).expect("three milliseconds each");
+        assert!(
+            told.starts_with("a voluntary switch took 3.0 ms by the programs' clock, 2000 of them 6.0 s"),
+            "{told}"
+        );
+        assert_eq!(said(2000, 4300, 4000), None, "0.15 ms each: the rest of the time all slept");
+        assert_eq!(said(900, 10_000, 0), None, "too few");
+        assert_eq!(Pace::default().remark(Instant::now()), None);
+    }
+}

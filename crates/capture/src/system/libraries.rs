@@ -1,0 +1,124 @@
+//! A program's loader and its shared libraries, as the loader itself finds them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::archive::Archive;
+use super::error::GuestError;
+use super::needs::{file, unusable};
+
+/// Of a library, which names none.
+const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
+/// Where loaders look without being told: for others they have a list.
+const USUAL: [&str; 6] =
+    ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"];
+const LIST: &str = "/etc/ld.so.cache";
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// Adds what a program, or a library, is linked with.
+pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+    // What it finds beside itself lies beside the file, not beside a link to it.
+    let real = path.canonicalize().map_err(|error| unusable(path, error))?;
+    let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
+    let has_usual = || kind_of(&bytes) == Some(object::elf::ET_DYN) && Path::new(USUAL_LOADER).is_file();
+    let usual = || has_usual().then(|| USUAL_LOADER.as_bytes().to_vec());
+    let Some(loader) = loader_of(&bytes).or_else(usual) else { return Ok(()) };
+    let loader = Path::new(OsStr::from_bytes(&loader)).to_owned();
+    file(archive, &loader)?;
+    let listed = std::process::Command::new(&loader)
+        .arg("--list")
+        .arg(&real)
+        .output()
+        .map_err(|error| unusable(&loader, error))?;
+    for line in listed.stdout.split(|&byte| byte == b'\n') {
+        match library(line) {
+            Library::At(found) => {
+                file(archive, &found)?;
+                be_found(archive, &found)?;
+            }
+            Library::Missing(name) => {
+                return Err(GuestError::Library { program: path.to_owned(), library: name });
+            }
+            Library::None => {}
+        }
+    }
+    Ok(())
+}
+
+/// The guest's loader finds it the same way.
+fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
+    let folder = library.parent().unwrap_or(Path::new("/"));
+    if USUAL.iter().any(|usual| folder == Path::new(usual)) {
+        return Ok(());
+    }
+    let told = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
+    if std::env::split_paths(&told).any(|told| told == folder) {
+        archive.add_variable(LIBRARY_PATH, &told);
+    }
+    if Path::new(LIST).is_file() { file(archive, Path::new(LIST)) } else { Ok(()) }
+}
+
+/// Whether a program loads it: some have no right to be executed.
+pub(super) fn is_library(path: &Path) -> Result<bool, GuestError> {
+    let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
+    Ok(kind_of(&bytes) == Some(object::elf::ET_DYN))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Library {
+    At(PathBuf),
+    Missing(String),
+    None,
+}
+
+/// `NAME => PATH (ADDRESS)`, `PATH (ADDRESS)` or `NAME => not found`.
+fn library(line: &[u8]) -> Library {
+    let line = String::from_utf8_lossy(line);
+    let (name, place) = line.split_once(" => ").unwrap_or((&line, &line));
+    if place.trim() == "not found" {
+        return Library::Missing(name.trim().to_owned());
+    }
+    let path = place.rsplit_once(" (").map_or("", |(path, _)| path.trim());
+    if path.starts_with('/') { Library::At(path.into()) } else { Library::None }
+}
+
+/// `e_type` of an object file.
+fn kind_of(bytes: &[u8]) -> Option<u16> {
+    use object::read::elf::FileHeader;
+    let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+    Some(header.e_type(header.endian().ok()?))
+}
+
+/// None of a program that needs none.
+fn loader_of(bytes: &[u8]) -> Option<Vec<u8>> {
+    use object::elf::PT_INTERP;
+    use object::read::elf::{FileHeader, ProgramHeader};
+    let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, bytes).ok()?;
+    let interpreter = segments.iter().find(|segment| segment.p_type(endian) == PT_INTERP)?;
+    let text = interpreter.data(endian, bytes).ok()?;
+    Some(text.split(|&byte| byte == 0).next()?.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_loader_are_understood() {
+        assert_eq!(library(b"\tlinux-vdso.so.1 (0x00007ffd)"), Library::None);
+        assert_eq!(
+            library(b"\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)"),
+            Library::At("/lib/x86_64-linux-gnu/libc.so.6".into())
+        );
+        assert_eq!(
+            library(b"\t/lib64/ld-linux-x86-64.so.2 (0x00007f)"),
+            Library::At("/lib64/ld-linux-x86-64.so.2".into())
+        );
+        assert_eq!(library(b"\tlibx.so => not found"), Library::Missing("libx.so".to_owned()));
+        assert_eq!(library(b"\tstatically linked"), Library::None);
+    }
+}

@@ -1,0 +1,207 @@
+//! Programs that go into the guest: each with whatever interprets it, its shared libraries, and the programs that it starts by name.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::archive::{Archive, Entry};
+use super::error::GuestError;
+use super::libraries::libraries;
+use super::needs::{file, file_as_old, unusable};
+use super::python::{self, Python};
+use super::starts::{self, FirstLine};
+use crate::command::Command;
+
+/// As deep as the kernel follows scripts that are interpreted by scripts.
+const MOST_INTERPRETERS: u32 = 4;
+/// Programs that a text names: one that names more is no script but a book.
+const MOST_STARTED: usize = 64;
+/// Of a script so many bytes are looked at for such names.
+const MOST_TEXT: u64 = 64 << 10;
+
+/// Adds a program with all that it needs; gives the absolute path of what is to be run.
+pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
+    program_for(archive, path, MOST_INTERPRETERS)
+}
+
+/// The same, where so many interpreters may stand behind each other.
+fn program_for(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<PathBuf, GuestError> {
+    let path = std::path::absolute(path).map_err(|error| unusable(path, error))?;
+    if let Some(known) = archive.program(&path) {
+        return Ok(known);
+    }
+    // Scripts may start each other.
+    archive.add_program(&path, &path);
+    if python::is_python(&path)
+        && let Some(python) = Python::of(&path)
+    {
+        return add_python(archive, &path, &python);
+    }
+    file(archive, &path)?;
+    interpreter(archive, &path, interpreters)?;
+    Ok(path)
+}
+
+/// What a program needs that is in the archive already, perhaps elsewhere.
+pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+    interpreter(archive, path, MOST_INTERPRETERS)
+}
+
+fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<(), GuestError> {
+    let mut start = [0; 256];
+    let length =
+        fs::File::open(path).and_then(|mut file| file.read(&mut start)).map_err(|error| unusable(path, error))?;
+    let Some(FirstLine { interpreter, by_name }) = starts::first_line(&start[..length]) else {
+        return libraries(archive, path);
+    };
+    let missing = |name: &str| GuestError::Interpreter { script: path.to_owned(), interpreter: name.to_owned() };
+    if interpreters == 0 || !interpreter.is_file() {
+        return Err(missing(&interpreter.to_string_lossy()));
+    }
+    program_for(archive, &interpreter, interpreters - 1)?;
+    let named = by_name.as_deref().map(|name| by_name_of(archive, name)?.ok_or_else(|| missing(name))).transpose()?;
+    if starts::is_shell(named.as_deref().unwrap_or(&interpreter)) {
+        started(archive, &by_script(path), &path.to_string_lossy());
+    }
+    Ok(())
+}
+
+/// Programs that a shell's script may start.
+fn by_script(path: &Path) -> Vec<String> {
+    let mut text = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
+    if read.is_ok() { starts::by_text(&String::from_utf8_lossy(&text)) } else { Vec::new() }
+}
+
+/// A program that is found in `PATH`, which the guest then looks through in the same folder; none where there is no such program.
+fn by_name_of(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, GuestError> {
+    let Ok(path) = Command::new([name]).program() else { return Ok(None) };
+    let path = program(archive, &path)?;
+    archive.look_in(path.parent().unwrap_or(Path::new("/")));
+    Ok(Some(path))
+}
+
+/// Programs that a text may start: not each word that is a program's name is one.
+fn started(archive: &mut Archive, names: &[String], by: &str) {
+    let mut found = 0;
+    for name in names.iter().collect::<BTreeSet<_>>() {
+        match by_name_of(archive, name) {
+            Ok(path) => found += usize::from(path.is_some()),
+            Err(error) => archive.remark(format!("{by} may start {name}, which will not run in the guest: {error}")),
+        }
+        if found == MOST_STARTED {
+            return archive.remark(format!(
+                "{by} names more than {MOST_STARTED} programs: name those that it starts with --file"
+            ));
+        }
+    }
+}
+
+/// Programs that a command starts by name.
+pub(super) fn started_by(archive: &mut Archive, command: &Command) {
+    let mut names = starts::by_command(command);
+    let is_shell = command.words.first().is_some_and(|program| starts::is_shell(Path::new(program)));
+    let script = command.words.iter().skip(1).filter(|_| is_shell).map(Path::new).find(|path| path.is_file());
+    names.extend(script.map(by_script).unwrap_or_default());
+    started(archive, &names, &command.shown());
+}
+
+/// An interpreter, however it was found, with its standard library.
+fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<PathBuf, GuestError> {
+    let program = &python.program;
+    archive.add_program(path, program);
+    file(archive, program)?;
+    libraries(archive, program)?;
+    if path != program && !archive.has(path) {
+        archive.add(path, Entry::Link(program.as_os_str().as_bytes().to_vec()));
+    }
+    let environment = program.ancestors().nth(2).map(|folder| folder.join("pyvenv.cfg"));
+    if let Some(facts) = environment.filter(|facts| facts.is_file()) {
+        file(archive, &facts)?;
+    }
+    let (files, has_all) = python.files();
+    for library in &files {
+        file_as_old(archive, library)?;
+        if library.extension() == Some(OsStr::new("so")) {
+            // What it is linked with may be left out where it is never imported; who does is told by Python.
+            let _ = libraries(archive, library);
+        }
+    }
+    if !has_all {
+        archive.remark(format!(
+            "the standard library of {} is larger than {} MiB: name what else is imported with --file",
+            program.display(),
+            python::MOST_BYTES >> 20
+        ));
+    }
+    Ok(program.clone())
+}
+
+/// A program that may never run: what it lacks is remarked.
+pub(super) fn in_passing(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+    match program(archive, path) {
+        Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {
+            archive.remark(format!("{} will not run in the guest: {error}", path.display()));
+            Ok(())
+        }
+        other => other.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::needs::named;
+    use super::*;
+
+    #[test]
+    fn a_program_comes_with_its_libraries_and_links() {
+        let mut archive = Archive::default();
+        let path = program(&mut archive, Path::new("/bin/sh")).expect("there is a shell");
+        assert!(archive.has(&fs::canonicalize(&path).expect("it is there")));
+        assert!(archive.has(Path::new("/lib64")) || archive.has(Path::new("/lib64/ld-linux-x86-64.so.2")));
+    }
+
+    fn executable(path: &Path, text: &str) {
+        fs::write(path, text).expect("written");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("may be executed");
+    }
+
+    #[test]
+    fn a_script_comes_with_who_runs_it_and_what_it_starts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("script");
+        executable(&script, "#!/usr/bin/env sh\n# cat\nseq 3 | sort\n");
+        let mut archive = Archive::default();
+        program(&mut archive, &script).expect("there is a shell");
+        let has = |name: &str| {
+            let path = Command::new([name]).program().expect("it is in PATH");
+            archive.has(&path.canonicalize().expect("it is there"))
+        };
+        assert!(has("env") && has("sh") && has("seq") && has("sort"));
+        assert!(!has("cat"), "in a comment");
+    }
+
+    #[test]
+    fn who_lacks_something_is_named_and_of_a_folder_remarked() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("script");
+        executable(&script, "#!/no/such/interpreter\n");
+        let said = program(&mut Archive::default(), &script).expect_err("nobody runs it").to_string();
+        assert!(said.contains("/no/such/interpreter") && said.contains(&*script.to_string_lossy()), "{said}");
+        executable(&script, "#!/usr/bin/env no-such-program\n");
+        let said = program(&mut Archive::default(), &script).expect_err("nobody runs it").to_string();
+        assert!(said.contains("no-such-program") && said.contains(&*script.to_string_lossy()), "{said}");
+        executable(&script, &format!("#!/bin/sh\n{name}\n", name = script.display()));
+        program(&mut Archive::default(), &script).expect("it starts itself");
+        executable(&script, "#!/no/such/interpreter\n");
+        let mut archive = Archive::default();
+        named(&mut archive, folder.path()).expect("it may never run");
+        assert!(archive.has(&fs::canonicalize(&script).expect("it is there")));
+        assert_eq!(archive.remarks().len(), 1);
+    }
+}
