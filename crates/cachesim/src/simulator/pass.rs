@@ -208,7 +208,7 @@ impl Pass {
         self.has_begun = true;
         let to = self.processes.running();
         self.runner.change_process(to);
-        let facts = self.processes.facts(to);
+        let facts = self.processes.facts(to.process);
         self.runner.in_full().let_fill(&facts.name, facts.process);
     }
 
