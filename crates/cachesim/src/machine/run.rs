@@ -29,6 +29,8 @@ pub(super) struct Entry {
     is_ordered: bool,
     /// No store is done with the first cache of data.
     writes_through: bool,
+    /// Some level asks which instruction loads or stores.
+    knows_instructions: bool,
 }
 
 impl Entry {
@@ -45,6 +47,7 @@ impl Entry {
             data_hit_cycles: [data_tlb, data_cache].map(|at| at.map_or(0, |at| plan.levels[at].hit_cycles)),
             is_ordered: asked_by_fetches.any(|level| level.is_on[1] || level.hit_cycles != 0),
             writes_through: data_cache.is_some_and(|at| plan.levels[at].is_write_through),
+            knows_instructions: plan.levels.iter().any(|level| level.trains || level.depends_on_requester),
         }
     }
 }
@@ -135,7 +138,9 @@ impl<L: Listener> Lookups for Run<'_, L> {
     fn data(&mut self, block: &Block, reference: Reference) {
         let is_store = reference.is_store();
         let (first, last) = bytes_of(reference);
-        self.hierarchies.lookup.instruction = Some(block.address.saturating_add(reference.through().into()));
+        if self.entry.knows_instructions {
+            self.hierarchies.lookup.instruction = Some(block.address.saturating_add(reference.through().into()));
+        }
         let Entry { data_tlb, data_cache, writes_through, .. } = self.entry;
         let is_written_through = is_store && writes_through && data_tlb.is_none();
         if !is_written_through || !data_cache.is_some_and(|at| self.hierarchies.writes_through(at, first, last)) {
@@ -179,13 +184,23 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// All lines of one instruction, load or store: at most one miss.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
-        self.is_first_line = true;
         let mut missed = self.look_up(at, kind, first, first >> bits << bits);
-        for line in (first >> bits) + 1..=last >> bits {
-            self.is_first_line = false;
-            missed = missed.and(self.look_up(at, kind, line << bits, line << bits));
+        if first >> bits != last >> bits {
+            missed = missed.and(self.later_lines(at, kind, first, last));
         }
         self.count_misses(at, kind, missed);
+    }
+
+    #[inline(never)]
+    fn later_lines(&mut self, at: usize, kind: Kind, first: u64, last: u64) -> ViewSet {
+        let bits = self.plan.levels[at].line_bits;
+        self.is_first_line = false;
+        let mut missed = ViewSet::NONE;
+        for line in (first >> bits) + 1..=last >> bits {
+            missed = missed.and(self.look_up(at, kind, line << bits, line << bits));
+        }
+        self.is_first_line = true;
+        missed
     }
 
     /// Lines of later instructions: each one that is not there is a miss.
