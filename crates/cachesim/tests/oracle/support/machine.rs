@@ -108,8 +108,8 @@ pub(crate) struct Machine {
     pub(crate) evictors: Vec<(usize, u32, bool, u64)>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,
-    /// Names of the processes that run.
-    pub(crate) programs: HashMap<u32, String>,
+    /// Names and numbers that the trace has for those who run.
+    pub(crate) programs: HashMap<u32, (String, u32)>,
     /// Each task has a private hierarchy: others of its process have the same pages in their TLBs, too.
     tells_tasks_apart: bool,
     fault: Option<Fault>,
@@ -320,11 +320,11 @@ impl Machine {
     }
 
     fn step(&mut self, step: Step) -> [bool; 2] {
-        let program = self.programs.get(&step.process).cloned().unwrap_or_default();
+        let (program, process) = self.programs.get(&step.process).cloned().unwrap_or_default();
         self.private(step.process);
         let private = self.privates.get_mut(&step.process).expect("made above");
         for hierarchy in [&mut self.shared, &mut private.hierarchy, &mut self.flushed] {
-            hierarchy.let_fill(&program, step.process);
+            hierarchy.let_fill(&program, process);
         }
         let address = match step.is_tlb {
             true => of_step(step),

@@ -142,9 +142,9 @@ impl Oracle {
         self.instructions += u64::from(block.instructions);
         let facts = self.table.facts();
         facts.instructions += u64::from(block.instructions);
-        let program = facts.name.clone();
+        let (program, named) = (facts.name.clone(), facts.process);
         self.designs.iter_mut().for_each(|design| {
-            design.machine.programs.insert(process, program.clone());
+            design.machine.programs.insert(process, (program.clone(), named));
         });
         let place = self.table.place(block.address);
         let tuple = Tuple {
@@ -291,10 +291,11 @@ impl Oracle {
         }
         let kind = if is_store { Kind::Store } else { Kind::Load };
         let (process, space) = (self.table.number(self.table.who, b""), self.table.process);
-        let program = self.table.facts().name.clone();
+        let facts = self.table.facts();
+        let (program, named) = (facts.name.clone(), facts.process);
         let cause = self.segment.as_ref().expect("a task runs").cause.clone();
         for design in &mut self.designs {
-            design.machine.programs.insert(process, program.clone());
+            design.machine.programs.insert(process, (program.clone(), named));
             let steps = Steps::new(&design.machine.design, process, space).kernel(kind, address, bytes);
             design.machine.references_of(process, &steps);
             design.see_places(&self.table, &program, &cause);
