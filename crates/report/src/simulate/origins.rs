@@ -20,7 +20,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_losses(page, findings);
     for design in detailed(findings) {
         for table in &design.evictions {
-            add_evictions(page, design, table);
+            add_evictions(page, design, table, usize::MAX);
             add_evictors(page, design, &table.level);
         }
     }
@@ -127,20 +127,26 @@ fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
     ]
 }
 
-pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable) {
+/// In no more than so many rows.
+pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable, room: usize) {
     let mut grid = Grid::with_one_line_a_row(1);
     grid.column("evictor \\ victim", Side::Left);
     // Two programs may have the same name on paper once it is made harmless.
     for name in &table.programs {
         grid.column(crate::plain::plain(name), Side::Right);
     }
-    for (evictor, lines) in table.programs.iter().zip(&table.lines) {
+    let all = table.programs.len();
+    let shown = if all <= room { all } else { room.saturating_sub(1) };
+    for (evictor, lines) in table.programs.iter().zip(&table.lines).take(shown) {
         let mut row: Vec<Entry> = vec![evictor.as_str().into()];
         row.extend(lines.iter().map(|lines| Entry::from(count(*lines))));
         grid.row(row);
     }
     page.heading("Evictions", &format!("lines of {} in {}", table.level, design.name));
     page.grid(&grid);
+    if shown < all {
+        page.prose(&format!("and {} more evictors: --details", all - shown));
+    }
 }
 
 /// What it was whose lines came in for those of others.

@@ -26,6 +26,9 @@ const CAUSES: usize = 4;
 /// Places of code and of data where both are shown.
 const PLACES_OF_BOTH: usize = 3;
 
+/// Fewer rows of many say nothing; one of these is that there are more.
+const FEWEST_EVICTORS: usize = 4;
+
 /// Places of the code, where there is room for them.
 const PLACES: usize = 5;
 
@@ -60,13 +63,15 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 fn add_reasons(page: &mut Page, findings: &Findings) {
     add_causes(page, findings);
     levels::add_in_short(page, findings, DESIGNS);
+    let room_for_notes = if notes::in_short(findings).is_empty() { 0 } else { NOTE_LINES };
     if let Some(design) = findings.designs.first() {
         let level = design.costliest_level.as_deref();
         let table = design.evictions.iter().find(|table| Some(table.level.as_str()) == level);
-        table.into_iter().for_each(|table| origins::add_evictions(page, design, table));
+        let room = MOST_LINES.saturating_sub(page.lines() + room_for_notes + HEADING_LINES);
+        let worth_it = table.filter(|table| table.programs.len() <= room || room >= FEWEST_EVICTORS);
+        worth_it.into_iter().for_each(|table| origins::add_evictions(page, design, table, room));
     }
     if let Some(design) = findings.designs.first() {
-        let room_for_notes = if notes::in_short(findings).is_empty() { 0 } else { NOTE_LINES };
         // The kernel's data has names.
         let has_data = design.kernel.is_some();
         let most = if has_data { PLACES_OF_BOTH } else { PLACES };

@@ -51,7 +51,7 @@ fn json_holds_every_field_of_its_schema() {
     let top = "schema program_version started_at command host trace interval_instructions private_by cut_share lengths designs flags";
     assert_eq!(keys(&report), words(top));
     let design = "name depth cycle_ns instructions data_refs switches shared private flushed cpi average_cost_cycles \
-                  average_cost_ns lost_cycles gained_cycles state_cycles first_touch_cycles lost_to lost_percent cut overhead_percent excess_cycles excess_cycles_per_switch excess_percent \
+                  average_cost_ns lost_cycles gained_cycles state_cycles first_touch_cycles lost_to lost_percent time_lost cut overhead_percent excess_cycles excess_cycles_per_switch excess_percent \
                   flushed_cycles_per_switch reload_bound_cycles agarwal agarwal_why groups processes survivor_bias parts \
                   levels traffic origins losses evictions evictors code data calls kernel physical_pages flags";
     let group = "kind name segments median_instructions cost_cycles lost_cycles gained_cycles state_cycles cut excess_cycles points";

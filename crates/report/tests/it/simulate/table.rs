@@ -119,7 +119,7 @@ fn threads_of_one_process_are_said_to_count_as_one() {
     assert!(text.starts_with("One process ran alone: no other process used its caches"), "{text}");
     (head.private_by, findings.private_by) = (PrivateBy::Task, PrivateBy::Task);
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
-    assert!(text.starts_with("One task ran alone") && text.contains("2 tasks"), "{text}");
+    assert!(text.starts_with("One task ran alone") && text.contains("tasks\n"), "{text}");
 }
 
 #[test]
@@ -211,6 +211,18 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
         assert!(text.lines().count() <= 57, "{}\n{text}", text.lines().count());
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         assert!(text.contains("Evictions: lines of L1D in mogul-1a"), "{text}");
+    }
+    // More above: levels that were never filled, and longer names.
+    findings.threads = 2;
+    for design in &mut findings.designs {
+        design.name = format!("a-longer-name-of-{}", design.name);
+        design.levels.iter_mut().for_each(|level| level.was_full = false);
+    }
+    for designs in [1, 2, 3, 20] {
+        let mut some = findings.clone();
+        some.designs.truncate(designs);
+        let text = simulate::render(&head, &some, Format::Table, Style::default());
+        assert!(text.lines().count() <= 57, "{}\n{text}", text.lines().count());
     }
 }
 
