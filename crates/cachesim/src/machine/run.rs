@@ -138,7 +138,7 @@ impl<L: Listener> Lookups for Run<'_, L> {
     fn data(&mut self, block: &Block, reference: Reference) {
         let is_store = reference.is_store();
         let (first, last) = bytes_of(reference);
-        if self.entry.knows_instructions {
+        if L::COMPARES || self.entry.knows_instructions {
             self.hierarchies.lookup.instruction = Some(block.address.saturating_add(reference.through().into()));
         }
         let Entry { data_tlb, data_cache, writes_through, .. } = self.entry;
