@@ -315,8 +315,9 @@ fn as_json(findings: &Findings) -> Value {
 fn first_difference(path: &str, engine: &Value, oracle: &Value) -> Option<String> {
     match (engine, oracle) {
         (Value::Object(one), Value::Object(other)) => {
+            let of_other = |key: &String| other.get(key).unwrap_or(&Value::Null);
             let inside =
-                |(key, value): (&String, &Value)| first_difference(&format!("{path}.{key}"), value, &other[key]);
+                |(key, value): (&String, &Value)| first_difference(&format!("{path}.{key}"), value, of_other(key));
             one.iter().find_map(inside)
         }
         (Value::Array(one), Value::Array(other)) => {
