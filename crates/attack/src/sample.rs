@@ -21,7 +21,7 @@ const COPIES: [(&str, &str); 4] = [
 
 /// Measurements with numbers: the first repetitions of longer ones.
 const MEASUREMENTS: [(&str, &str); 2] =
-    [("measured.jsonl", "li2007-isolated-quiet"), ("again.jsonl", "li2007-isolated-noisy")];
+    [("measured.jsonl", "li2007-isolated-quiet-01"), ("again.jsonl", "li2007-isolated-noisy-01")];
 /// As many as an interval needs, and one.
 const REPETITIONS: u64 = 6;
 

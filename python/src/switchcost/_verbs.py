@@ -305,6 +305,7 @@ _SIMULATE: dict[str, Form] = {
     "design": "commas",
     "vary": "repeated",
     "in_full": "value",
+    "prices": "value",
     "interval": "value",
     "intervals": "value",
     "kernel_touches": "flag",
@@ -339,6 +340,7 @@ def simulate(
     design: str | Sequence[str] = (),
     vary: str | Sequence[str] = (),
     in_full: int | None = None,
+    prices: Path | None = None,
     interval: int | None = None,
     intervals: int | None = None,
     kernel_touches: bool = False,
@@ -385,6 +387,8 @@ def simulate(
         in_full: Simulate up to this many designs separately; of more, those that differ in the size, ways and cycles of
             their last levels are simulated in one pass, and all except the first of them have counters and costs only
             [default: 16].
+        prices: Report what lost lines cost in time, too, at the prices in this file of switchcost measure --prices
+            [default, for the design host: those of this machine, if they were measured].
         interval: Instructions in an interval after a switch [default: 10000; 1000 for client-server].
         intervals: Intervals recorded after each switch [default: 100].
         kernel_touches: Also simulate the kernel's accesses to user memory during system calls.
