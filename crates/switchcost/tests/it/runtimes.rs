@@ -115,7 +115,8 @@ fn the_runtime_that_the_page_adds_is_measured_as_it_is_printed_there() {
     let (row, program) = (place.folder().join("runtime.toml"), place.folder().join("ring.py"));
     std::fs::write(&row, printed(&page, "toml")).expect("room");
     std::fs::write(program, printed(&page, "python")).expect("room");
-    let json = measured(&place, "4s", &["--runtime", text(&row)]);
+    // Five repetitions are needed, which take a second each where other tests have the CPUs, too.
+    let json = measured(&place, "8s", &["--runtime", text(&row)]);
     let result = of(&json, "ring");
     let cost = result["handoff_ns"]["estimate"].as_f64().unwrap_or_else(|| panic!("{result}"));
     assert!((5.0..5_000.0).contains(&cost), "{cost}");
