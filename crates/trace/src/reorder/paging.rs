@@ -3,6 +3,7 @@
 //! Pages without a file, which the kernel fills with zeros, wait for nothing. What is mapped where is in the trace's marks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use crate::{Block, Mapping, ProcessId, Reference};
 
@@ -37,6 +38,10 @@ impl Paging {
 
     pub(super) fn map(&mut self, process: ProcessId, mapping: &Mapping) {
         self.unmap(process, mapping.start, mapping.bytes);
+        // Memory that no file is behind has no path.
+        if mapping.path.is_empty() {
+            return;
+        }
         let next = self.files.len();
         let file = *self.files.entry(mapping.path.clone()).or_insert(next);
         let mapped = Mapped { end: mapping.start.saturating_add(mapping.bytes), file, offset: mapping.offset };
@@ -45,7 +50,7 @@ impl Paging {
 
     pub(super) fn unmap(&mut self, process: ProcessId, start: u64, bytes: u64) {
         let end = start.saturating_add(bytes);
-        self.present.retain(|(of, page)| *of != process || !(start / PAGE..=end / PAGE).contains(page));
+        self.forget(process, start / PAGE..=end / PAGE);
         let Some(mappings) = self.mappings.get_mut(&process) else { return };
         let touched: Vec<(u64, Mapped)> =
             mappings.range(..end).filter(|(_, old)| old.end > start).map(|(from, old)| (*from, *old)).collect();
@@ -55,8 +60,19 @@ impl Paging {
                 mappings.insert(from, Mapped { end: start, ..old });
             }
             if old.end > end {
-                mappings.insert(end, Mapped { offset: old.offset + (end - from), ..old });
+                mappings.insert(end, Mapped { offset: old.offset.wrapping_add(end - from), ..old });
             }
+        }
+    }
+
+    /// One by one where they are few: programs map and unmap a lot of little.
+    fn forget(&mut self, process: ProcessId, pages: RangeInclusive<u64>) {
+        if pages.end() - pages.start() < self.present.len() as u64 {
+            for page in pages {
+                self.present.remove(&(process, page));
+            }
+        } else {
+            self.present.retain(|(of, page)| *of != process || !pages.contains(page));
         }
     }
 
@@ -71,7 +87,7 @@ impl Paging {
 
     /// Whether a block waits for the disk; afterwards all that it touches has been read.
     pub(super) fn faults(&mut self, process: ProcessId, block: &Block, references: &[Reference]) -> bool {
-        let last = block.address + u64::from(block.bytes.max(1)) - 1;
+        let last = block.address.saturating_add(u64::from(block.bytes.max(1)) - 1);
         let mut is_missing = self.reads(process, block.address);
         is_missing |= last / PAGE != block.address / PAGE && self.reads(process, last);
         references.iter().fold(is_missing, |missing, reference| missing | self.reads(process, reference.address()))
@@ -85,7 +101,7 @@ impl Paging {
         let mapped = self.mappings.get(&process).and_then(|mappings| mappings.range(..=address).next_back());
         match mapped.filter(|(_, mapped)| address < mapped.end) {
             Some((start, Mapped { file, offset, .. })) => {
-                self.read.insert((*file, (offset + (address - start)) / PAGE))
+                self.read.insert((*file, offset.wrapping_add(address - start) / PAGE))
             }
             None => false,
         }
@@ -136,5 +152,17 @@ mod tests {
         assert!(paging.faults(one, &block(0x13_000), &[]), "and what is behind it is still there");
         paging.unmap(one, 0x10_000, 4 * PAGE);
         assert!(!paging.faults(one, &block(0x12_000), &[]), "no file any more");
+    }
+
+    #[test]
+    fn what_lies_at_the_end_of_all_addresses_and_what_no_file_is_behind_is_no_harm() {
+        let one = ProcessId(1);
+        let mut paging = Paging::new(10);
+        paging.map(one, &mapping(0x10_000, 4, 0, b""));
+        assert!(!paging.faults(one, &block(0x10_000), &[]), "no file");
+        paging.map(one, &mapping(u64::MAX - 4 * PAGE, 8, u64::MAX - PAGE, b"/a"));
+        assert!(paging.faults(one, &block(u64::MAX - 1), &[]) && paging.faults(one, &block(u64::MAX - 3 * PAGE), &[]));
+        paging.map(one, &mapping(u64::MAX - 3 * PAGE, 1, 0, b"/b"));
+        assert!(paging.faults(one, &block(u64::MAX - 3 * PAGE), &[]), "another file lies there now");
     }
 }
