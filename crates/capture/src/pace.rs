@@ -1,10 +1,11 @@
-//! How long switches take by the clock: programs see it, though it stands still in the trace.
+//! How much time passes for each switch by the clock, the programs' own work under Valgrind included: they see it, though it stands still
+//! in the trace.
 
 use std::time::{Duration, Instant};
 
 /// Fewer switches say nothing.
 const FEWEST: u64 = 1000;
-/// A switch that takes longer is worth a word: some ten times what the kernel takes for it beside Valgrind.
+/// More for each is worth a word: some ten times what the kernel takes for it beside Valgrind.
 const LONG: Duration = Duration::from_micros(200);
 
 /// Turns of one capture.
@@ -41,7 +42,7 @@ impl Pace {
         }
         let each = busy.as_secs_f64() * 1e3 / self.voluntary as f64;
         Some(format!(
-            "a voluntary switch took {each:.1} ms by the programs' clock, {} of them {:.1} s: what they do by the clock (timeouts, \
+            "for each of {} voluntary switches {each:.1} ms passed by the programs' clock, {:.1} s while some could run: what they do by the clock (timeouts, \
              housekeeping) comes that much more often between their instructions; with --order as-run less so",
             self.voluntary,
             busy.as_secs_f64()
@@ -69,7 +70,7 @@ mod tests {
     fn switches_that_take_long_by_the_clock_are_told_with_how_long() {
         let told = said(2000, 10_000, 4000).expect("three milliseconds each");
         assert!(
-            told.starts_with("a voluntary switch took 3.0 ms by the programs' clock, 2000 of them 6.0 s"),
+            told.starts_with("for each of 2000 voluntary switches 3.0 ms passed by the programs' clock, 6.0 s while"),
             "{told}"
         );
         assert_eq!(said(2000, 4300, 4000), None, "0.15 ms each: the rest of the time all slept");
