@@ -31,8 +31,8 @@ pub const CUT: u64 = 1024;
 /// Lines that are remembered, 64 MiB of them: one that was not used for longer is taken for new.
 pub const MOST_LINES: usize = 1 << 20;
 
-/// As profiles have them.
-const LINE_BITS: u32 = 6;
+/// Of an address, within a line: profiles have lines of 64 bytes.
+pub const LINE_BITS: u32 = 6;
 /// Bits of the number of a line of 48 bits of address; the address space stands above.
 const NUMBER_BITS: u32 = 48 - LINE_BITS;
 /// Bit of an address that is set in the kernel's half, which is the same in all address spaces.

@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 
 use switchcost_profile::Kind;
-use switchcost_reuse::{Access, Arrival, Classifier};
+use switchcost_reuse::{Access, Arrival, Classifier, LINE_BITS};
 use switchcost_simulation_result::Detail;
 
 use crate::machine::{Levels, Listener, Lookup, Took};
-
-/// As profiles have them.
-const LINE_BITS: u32 = 6;
 
 /// Those of all processes: what runs behind a switch comes one after the other.
 #[derive(Debug)]
@@ -48,9 +45,10 @@ impl Listener for LostLines {
                 (_, true) => Access::Store,
                 _ => Access::Load,
             };
+            // One address in two spaces is two lines, but for the kernel's.
+            let space = if lookup.requester.is_kernel() { 0 } else { lookup.context.space + 1 };
             let arrival = Arrival {
-                // One address in two spaces is two lines.
-                line: lookup.address >> LINE_BITS ^ u64::from(lookup.requester.owner()) << (u64::BITS - 20),
+                line: lookup.address >> LINE_BITS ^ u64::from(space) << (u64::BITS - 20),
                 at: self.instructions,
                 instruction: lookup.instruction.unwrap_or(0),
                 access,
