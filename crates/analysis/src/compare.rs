@@ -29,6 +29,7 @@ use crate::findings::Findings;
 pub use crate::run_spread::ASSUMED_RUN_SPREAD;
 
 pub use across::{Condition, differing};
+pub use calls::CALLS_OF_A_CASE;
 pub use environment::changed_facts;
 pub use history::{Dated, History, State, Step, Trend, history};
 pub use in_turns::{Arm, Ended, InTurns, Side};

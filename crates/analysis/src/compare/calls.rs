@@ -12,6 +12,9 @@ const SHARE_OF_ERROR: f64 = 0.1;
 /// What is compared of each case's calls.
 const OF_CALLS: [Quantity; 2] = [Quantity::Calls, Quantity::HandOffWithCalls];
 
+/// So many numbers in a row are of one case.
+pub const CALLS_OF_A_CASE: usize = OF_CALLS.len();
+
 /// The numbers of the cases that have calls to be told of.
 pub(super) fn numbers<'a, 'b>(cases: &'b [Matched<'a>]) -> Vec<(&'b Matched<'a>, Quantity)> {
     let cases = cases.iter().filter(|case| case.sides_cases().into_iter().all(has_calls));

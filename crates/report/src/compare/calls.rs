@@ -1,6 +1,6 @@
 //! The system calls of a hand-off, which no cost of a switch has: in words, and as rows.
 
-use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Quantity};
+use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Outcome, Pair, Quantity};
 
 use super::screen::grid;
 use super::words::{side, verdict};
@@ -8,9 +8,6 @@ use crate::page::Page;
 
 /// Cases whose calls have rows on one screen.
 const MOST_CASES: usize = 4;
-
-/// Rows of a case.
-const OF_A_CASE: usize = 2;
 
 /// Which cases have rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +20,7 @@ pub(super) enum Which {
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     let is_wanted = |case: &&[Pair]| which == Which::All || case.iter().any(is_changed);
-    let mut cases: Vec<&[Pair]> = comparison.calls.chunks(OF_A_CASE).filter(is_wanted).collect();
+    let mut cases: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).filter(is_wanted).collect();
     let most = if which == Which::All { usize::MAX } else { MOST_CASES };
     let more = cases.len().saturating_sub(most);
     cases.truncate(most);
@@ -39,7 +36,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
 
 /// What is shown of them; nothing where no difference is.
 pub(super) fn sentence(comparison: &Comparison) -> String {
-    let calls: Vec<&[Pair]> = comparison.calls.chunks(OF_A_CASE).collect();
+    let calls: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).collect();
     match calls[..] {
         [[calls, with_calls]] if is_changed(calls) => of_one(calls, with_calls),
         _ => of_many(comparison),
