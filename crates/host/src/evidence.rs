@@ -61,7 +61,8 @@ struct Moment {
 pub struct OpenWindow(Moment);
 
 impl Witness {
-    /// Watches `tasks`, of which the first is the caller, and `cpus` (none where nothing is pinned).
+    /// Watches `tasks`, of which the first is the caller, and `cpus` (none where nothing is pinned). A thread of another process that has
+    /// ended since it was listed is left out.
     pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
         let frequency = cpus
             .first()
@@ -69,7 +70,7 @@ impl Witness {
         Ok(Witness {
             clock,
             cpus: cpus.to_vec(),
-            tasks: tasks.iter().map(|task| TaskWitness::new(*task)).collect::<io::Result<_>>()?,
+            tasks: tasks.iter().filter_map(|task| TaskWitness::new(*task).transpose()).collect::<io::Result<_>>()?,
             are_own_threads: tasks.iter().all(TaskId::is_of_this_process),
             interrupts: File::open("/proc/interrupts").ok(),
             softirqs: File::open("/proc/softirqs").ok(),
@@ -205,6 +206,7 @@ mod tests {
     use super::*;
     use crate::perf::workloads::{burn_cpu_time, sleep};
     use crate::windows::judge;
+    use std::process::Command;
     use std::time::{Duration, Instant};
     use switchcost_record::SelfTestOutcome;
 
@@ -242,6 +244,23 @@ mod tests {
         let outside = outside.elapsed();
         assert!(busy.task_cpu_ns >= Nanos::millis(16) && busy.task_cpu_ns <= outside.into(), "{busy:?} of {outside:?}");
         assert!(busy.wall_ns >= inside.into() && busy.wall_ns <= outside.into(), "{busy:?}, {inside:?} of {outside:?}");
+    }
+
+    #[test]
+    fn a_thread_of_another_process_may_end_before_it_is_watched() {
+        let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep");
+        let process = sleeper.id() as i32;
+        // A number that no thread of that process has: what is left of one that ended between listing and opening.
+        let tasks = [TaskId::own_thread(), TaskId::process(process), TaskId::thread_of(process, 1)];
+        let mut witness = Witness::new(Clock::MonotonicRaw, &[], &tasks).expect("an account of the others");
+        assert_eq!(witness.tasks.len(), 2);
+        let window = witness.open().expect("readable");
+        let (evidence, _) = witness.close(window).expect("readable");
+        let is_shown = std::fs::exists("/proc/self/schedstat").expect("/proc");
+        assert_eq!(evidence.run_delay_ns.is_some(), is_shown, "{evidence:?}");
+        sleeper.kill().and_then(|()| sleeper.wait()).expect("it has ended");
+        let gone = Witness::new(Clock::MonotonicRaw, &[], &tasks).expect_err("the process itself");
+        assert_eq!(gone.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

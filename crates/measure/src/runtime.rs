@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 use switchcost_facts::limits::ending;
-use switchcost_host::clock::monotonic;
+use switchcost_host::clock::{CpuClock, monotonic};
 use switchcost_host::control::{PinGuard, pin};
 use switchcost_host::conversation::{Conversation, Silence};
 use switchcost_host::evidence::TaskId;
@@ -44,6 +44,10 @@ const ROUNDS_TO_START: u64 = 8;
 
 /// Windows of a warm-up are so many batches long: what is to be warm is the hand-off, not the beginning of a window.
 const WARM_UP_BATCHES: u64 = 10;
+
+/// A warm-up of which the program had less than that of CPU time, since others have the CPU, or it waits, goes on for so many times as long
+/// at most.
+const LONGEST_WARM_UP: u64 = 2;
 
 /// So many rounds may be over within a step of the program's clock, which may be of microseconds.
 const WITHIN_A_STEP: u64 = 256;
@@ -143,7 +147,7 @@ impl Runtimes {
         }
     }
 
-    /// Both arms in turn, until the time is over.
+    /// Both arms in turn, until the time is over, and the program has used as much of its CPU: what is compiled meanwhile waits for that.
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
@@ -151,7 +155,9 @@ impl Runtimes {
         };
         let mut rounds = vec![FIRST_ROUNDS; arms.len()];
         let (mut warm_up, length) = (0, Nanos(order.batch_ns.0.saturating_mul(WARM_UP_BATCHES)));
-        let start = monotonic();
+        let cpu = CpuClock::of_process(self.talk.process());
+        let used = || cpu.read().unwrap_or_default();
+        let (start, before) = (monotonic(), used());
         let mut windows = Vec::new();
         loop {
             for (arm, rounds) in arms.iter().zip(&mut rounds) {
@@ -163,7 +169,9 @@ impl Runtimes {
                 *rounds = next_rounds(*rounds, window.ns, length);
             }
             warm_up = ROUNDS_TO_START;
-            if monotonic().saturating_sub(start) >= time {
+            let passed = monotonic().saturating_sub(start);
+            let has_used = used().saturating_sub(before) >= time;
+            if passed >= time && (has_used || passed.0 >= time.0.saturating_mul(LONGEST_WARM_UP)) {
                 self.told.warm_up = thinned(windows);
                 return Ok(());
             }

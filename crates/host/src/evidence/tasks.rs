@@ -43,6 +43,11 @@ impl TaskId {
         TaskId { process, thread }
     }
 
+    /// Whether its process runs on when it ends.
+    fn may_end(&self) -> bool {
+        !self.is_of_this_process() && self.process != self.thread
+    }
+
     /// A process of one thread.
     pub fn process(process: i32) -> TaskId {
         TaskId { process, thread: process }
@@ -77,10 +82,18 @@ pub struct TaskWitness {
 }
 
 impl TaskWitness {
-    /// Opens them.
-    pub fn new(task: TaskId) -> io::Result<TaskWitness> {
+    /// Opens them; none of a thread of another process that has ended since it was listed.
+    pub fn new(task: TaskId) -> io::Result<Option<TaskWitness>> {
+        match TaskWitness::open(task) {
+            Err(error) if task.may_end() && has_ended(&error) => Ok(None),
+            witness => witness.map(Some),
+        }
+    }
+
+    fn open(task: TaskId) -> io::Result<TaskWitness> {
         let folder = format!("/proc/{}/task/{}", task.process, task.thread);
         let is_own = task.process == crate::task::current_pid();
+        let schedstat = File::open(format!("{folder}/schedstat")).ok();
         let clock = match (is_own, task.process == task.thread) {
             (true, _) => Some(CpuClock::of_thread(task.thread)),
             (false, true) => Some(CpuClock::of_process(task.process)),
@@ -89,9 +102,9 @@ impl TaskWitness {
         Ok(TaskWitness {
             status: File::open(format!("{folder}/status"))?,
             stat: File::open(format!("{folder}/stat"))?,
-            schedstat: File::open(format!("{folder}/schedstat")).ok(),
             clock,
-            last: Cell::default(),
+            last: Cell::new(TaskCounts { run_delay: schedstat.is_some().then_some(Nanos(0)), ..TaskCounts::default() }),
+            schedstat,
         })
     }
 
@@ -118,6 +131,11 @@ impl TaskWitness {
         let run_delay = read_text(self.schedstat.as_ref(), buffer).and_then(parse_run_delay);
         Ok(TaskCounts { switches, run_delay, minor_faults, major_faults, user_and_system })
     }
+}
+
+/// What the kernel answers of a task that is gone, as its files are opened or read.
+fn has_ended(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
 /// The second number of /proc/PID/schedstat, in nanoseconds (Documentation/scheduler/sched-stats.rst).

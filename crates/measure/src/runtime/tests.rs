@@ -130,6 +130,19 @@ fn what_is_no_runtime_is_refused_by_name_with_its_last_lines() {
 }
 
 #[test]
+fn a_program_that_had_less_of_its_cpu_is_warmed_up_for_longer() {
+    let warmed_up = |script: &str| {
+        let mut order = order(script);
+        order.runtime = order.runtime.map(|launch| Launch { warm_up_ns: Nanos::millis(60), ..launch });
+        let told = Runtimes::start(&order).expect("a shell").told().expect("a runtime");
+        told.warm_up.last().expect("a window").at_ns
+    };
+    let waiting = ring(300).replace("do\n", "do sleep 0.01;\n");
+    assert!(waiting.contains("sleep") && warmed_up(&waiting) >= Nanos::millis(90));
+    assert!(warmed_up(&ring(300)) >= Nanos::millis(30));
+}
+
+#[test]
 fn rounds_grow_towards_the_length_of_a_batch() {
     let batch = Nanos::micros(100);
     assert_eq!(next_rounds(1, 1_000, batch), 4, "no faster than fourfold");
