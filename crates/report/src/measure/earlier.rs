@@ -15,22 +15,20 @@ pub(super) fn in_words(header: &Header, findings: &Findings) -> Option<String> {
         findings.results.iter().filter_map(|finding| Some((finding, finding.between_runs.as_ref()?))).collect();
     let own: Vec<(&CaseFinding, &BetweenRuns)> =
         costs.iter().copied().filter(|(_, runs)| runs.source == Source::EarlierRecords).collect();
-    let left_out = left_out(earlier);
+    let records = records(earlier);
     if own.is_empty() {
         let most = costs.iter().map(|(_, runs)| runs.earlier_runs).max().unwrap_or(0);
         return Some(format!(
-            "intervals: as without earlier runs, of which {most} count, and 7 are needed for what they differ by (records found: {}{left_out})",
-            earlier.found
+            "intervals as without earlier runs: {most} of this machine count, and 7 are needed ({records})"
         ));
     }
     let runs = range(own.iter().map(|(_, runs)| f64::from(runs.earlier_runs)), |runs| format!("{runs:.0}"));
     let shares = range(own.iter().map(|(_, runs)| runs.share * 100.0), number);
     let of =
-        if own.len() < costs.len() { format!(" for {} of {} costs", own.len(), costs.len()) } else { String::new() };
+        if own.len() < costs.len() { format!(" of {} of {} costs", own.len(), costs.len()) } else { String::new() };
     Some(format!(
-        "intervals{of}: by what {runs} earlier runs of this machine differ by, {}, {shares} % (records found: {}{left_out}){}",
+        "intervals{of} from {runs} earlier runs of this machine, {}, which differ by {shares} % ({records}){}",
         span(&own),
-        earlier.found,
         out_of_reach(&own, findings.plan.precision)
     ))
 }
@@ -50,12 +48,13 @@ fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     if since == until { since } else { format!("{since} to {until}") }
 }
 
-/// Why others do not count, the most frequent first.
-fn left_out(earlier: &EarlierRuns) -> String {
+/// How many there were, and why some do not count, the most frequent reasons first.
+fn records(earlier: &EarlierRuns) -> String {
     let mut reasons: Vec<(&str, u32)> = earlier.left_out.iter().map(|(why, count)| (why.as_str(), *count)).collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let named: Vec<String> = reasons.iter().take(REASONS).map(|(why, count)| format!("{count} {why}")).collect();
-    if named.is_empty() { String::new() } else { format!("; {}", named.join(", ")) }
+    let left_out = if named.is_empty() { String::new() } else { format!("; left out: {}", named.join(", ")) };
+    format!("{} {} found{left_out}", earlier.found, if earlier.found == 1 { "record" } else { "records" })
 }
 
 /// What can be reached, where runs differ by too much for what was asked for.
@@ -64,7 +63,7 @@ fn out_of_reach(own: &[(&CaseFinding, &BetweenRuns)], wanted: f64) -> String {
     if beyond.is_empty() {
         return String::new();
     }
-    let of = if own.len() > 1 { format!(" of {} costs", beyond.len()) } else { String::new() };
+    let of = if own.len() > 1 { format!(" for {} of {} costs", beyond.len(), own.len()) } else { String::new() };
     let least = range(beyond.iter().map(|least| least * 100.0), number);
-    format!("; the +-{} % asked for{of} is out of reach: +-{least} % is", number(wanted * 100.0))
+    format!("; +-{} % is out of reach{of}: +-{least} % at best", number(wanted * 100.0))
 }
