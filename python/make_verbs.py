@@ -15,7 +15,9 @@ from typing import Any
 
 SCHEMA = "switchcost.flags/1"
 #: How a result is written is settled: the package reads JSON. These print text, or run until they are stopped.
-LEFT_OUT = {"format", "out", "details", "output", "figures", "explain", "live", "listen", "history"}
+LEFT_OUT = {"format", "out", "details", "output", "figures", "explain", "live", "listen"}
+#: Its result has another shape.
+LEFT_OUT_OF = {"compare": {"history"}}
 #: Verb, its positional arguments as parameters, what comes back, and what is said about it beyond the program's words.
 VERBS = {
     "measure": ("", "Measurement"),
@@ -64,7 +66,8 @@ def module(description: dict[str, Any]) -> str:
 
 def verb_of(verb: dict[str, Any]) -> str:
     """A verb: its closed lists, how its options are written, the function."""
-    options = [argument for argument in verb["arguments"] if not argument["is_positional"] and argument["name"] not in LEFT_OUT]
+    left_out = LEFT_OUT | LEFT_OUT_OF.get(verb["name"], set())
+    options = [argument for argument in verb["arguments"] if not argument["is_positional"] and argument["name"] not in left_out]
     lists = [closed(verb, option) for option in options if option["names"]]
     return "\n" + "".join(lists) + forms(verb, options) + function(verb, options)
 

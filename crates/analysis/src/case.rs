@@ -1,6 +1,6 @@
 //! Everything about one case, put together.
 
-use switchcost_record::{HostManifest, Mechanism, Plan, Refusal, SelfTest};
+use switchcost_record::{CostName, Header, Mechanism, Refusal, SelfTest};
 
 use crate::bands::sanity_band_ns;
 use crate::bounds::reload_bound_ns;
@@ -8,9 +8,10 @@ use crate::counters::counters;
 use crate::estimate::estimate;
 use crate::findings::{CaseFinding, CycleFinding, Estimate, Shared, Verdict};
 use crate::flags::{are_suspicious, flags, refused};
-use crate::judged::Judged;
+use crate::judged::{Judged, deciding};
 use crate::paired::{self, Choice};
 use crate::repetition::Quantities;
+use crate::run_spread::{RunsDiffer, earlier_of};
 use crate::speed::Speed;
 use crate::stop::confidence;
 use crate::tail::tail;
@@ -19,8 +20,7 @@ use crate::verdict::no_number;
 /// What all cases of a record share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) host: &'a HostManifest,
+    pub(crate) header: &'a Header,
     pub(crate) self_tests: &'a [SelfTest],
     pub(crate) latencies_ns: &'a [(u64, f64)],
     pub(crate) speed: Option<&'a Speed>,
@@ -32,8 +32,13 @@ pub(crate) struct Run<'a> {
 const LEAST_UNSHARED: f64 = 0.05;
 
 /// The finding of a case, with the values behind its numbers; these are empty where the case has none.
-pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) -> (CaseFinding, Quantities) {
-    let confidence = confidence(run.plan);
+pub(crate) fn find(
+    run: &Run<'_>,
+    case: usize,
+    judged: &Judged<'_>,
+    refusals: &[&Refusal],
+) -> (CaseFinding, Quantities) {
+    let confidence = confidence(&run.header.plan);
     let measured = Measured::of(run.speed, judged, confidence);
     let quantities = measured.quantities;
     let decisive = estimate(quantities.decisive(judged.case), confidence).map(|_| ());
@@ -49,13 +54,21 @@ pub(crate) fn find(run: &Run<'_>, judged: &Judged<'_>, refusals: &[&Refusal]) ->
     }
     let shared = measured.shared.as_ref().filter(|shared| shared.is_in_costs());
     let shared = shared.map(|shared| 1.0 + shared.share * (run.most_of_sharing - 1.0));
-    add_numbers(&mut found, &quantities, confidence, shared);
+    // What neighbours do to a core that was shared throughout, runs on unshared cores do not show.
+    let runs_differ = |cost| match shared {
+        None => RunsDiffer::known(run.header, case, cost),
+        Some(_) => RunsDiffer::ASSUMED,
+    };
+    add_numbers(&mut found, &quantities, confidence, shared, runs_differ);
+    found.between_runs = found
+        .deciding()
+        .map(|cost| runs_differ(deciding(judged.case)).finding(earlier_of(run.header, case), cost.confidence));
     found.direct_cycles =
         found.direct_ns.as_ref().zip(run.speed.and_then(Speed::hertz)).map(|(d, hz)| d.scaled(hz / 1e9));
     found.repetitions_ns = quantities.decisive(judged.case).to_vec();
     found.shared = measured.shared;
     found.cycles = measured.cycles;
-    found.flags = flags(&found, judged, run.plan, refusals);
+    found.flags = flags(&found, judged, &run.header.plan, refusals);
     if are_suspicious(&found.flags) {
         found.verdict = Verdict::Suspect;
     }
@@ -109,6 +122,7 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         indirect_reload_ns: None,
         reload: None,
         direct_cycles: None,
+        between_runs: None,
         shared: None,
         cycles: None,
         handoff_ns: None,
@@ -120,30 +134,36 @@ fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
         repetitions_ns: Vec::new(),
         tail_ns: tail(judged),
         counters: counters(judged, run.self_tests),
-        reload_bound_ns: reload_bound_ns(judged.case, run.host, run.latencies_ns),
+        reload_bound_ns: reload_bound_ns(judged.case, &run.header.host, run.latencies_ns),
         sanity_band_ns: sanity_band_ns(judged.case),
         excluded: judged.excluded.clone(),
         flags: Vec::new(),
     }
 }
 
-fn add_numbers(found: &mut CaseFinding, quantities: &Quantities, confidence: f64, shared: Option<f64>) {
-    let estimate = |values: &[f64]| {
-        let found = estimate(values, confidence).ok()?.across_runs();
+fn add_numbers(
+    found: &mut CaseFinding,
+    quantities: &Quantities,
+    confidence: f64,
+    shared: Option<f64>,
+    runs_differ: impl Fn(CostName) -> RunsDiffer,
+) {
+    let estimate = |values: &[f64], cost: CostName| {
+        let found = estimate(values, confidence).ok()?.across(&runs_differ(cost));
         Some(match shared {
             Some(most) => found.down_to_unshared(most),
             None => found,
         })
     };
-    found.direct_ns = estimate(&quantities.direct);
-    found.total_ns = estimate(&quantities.total);
-    found.indirect_ns = estimate(&quantities.indirect);
-    found.indirect_kernel_ns = estimate(&quantities.indirect_kernel);
-    found.indirect_reload_ns = estimate(&quantities.indirect_reload);
-    found.handoff_ns = estimate(&quantities.handoff);
-    found.round_trip_ns = estimate(&quantities.round_trip);
-    found.baseline_ns = estimate(&quantities.baseline);
-    found.walk_ns = estimate(&quantities.walk);
+    found.direct_ns = estimate(&quantities.direct, CostName::Direct);
+    found.total_ns = estimate(&quantities.total, CostName::Total);
+    found.indirect_ns = estimate(&quantities.indirect, CostName::Indirect);
+    found.indirect_kernel_ns = estimate(&quantities.indirect_kernel, CostName::IndirectKernel);
+    found.indirect_reload_ns = estimate(&quantities.indirect_reload, CostName::IndirectReload);
+    found.handoff_ns = estimate(&quantities.handoff, CostName::Handoff);
+    found.round_trip_ns = estimate(&quantities.round_trip, CostName::RoundTrip);
+    found.baseline_ns = estimate(&quantities.baseline, CostName::Baseline);
+    found.walk_ns = estimate(&quantities.walk, CostName::Walk);
     found.reload = quantities.reloads.finding(confidence);
 }
 

@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_record::{Case, Plan};
+use switchcost_record::{Case, CostName, Plan};
 
 use crate::at_once::SharedCache;
 use crate::bands::Band;
-use crate::judged::prices_switches;
+use crate::judged::{deciding, prices_switches};
 use crate::serialised::{Conditions, FlagsByName, Status, conditions, flags_by_name, status};
 
 /// A quantity with its interval.
@@ -189,6 +189,8 @@ pub struct CaseFinding {
     /// Where the case is about the [reload](../method/reload.md). `total_ns` is then the cost of having been away once, `handoff_ns` the
     /// switch, `indirect_reload_ns` the sum of the walks.
     pub reload: Option<Reload>,
+    /// What the interval of the deciding cost has from differences between runs; `None` where there is no number.
+    pub between_runs: Option<BetweenRuns>,
     /// A neighbour on the same core; `None` of the made-up switch, and where there is no number.
     pub shared: Option<Shared>,
     /// Of the [cycles](../method/cycles.md) behind the deciding cost; `None` where there is no number.
@@ -229,10 +231,21 @@ pub struct CaseFinding {
 impl CaseFinding {
     /// The cost that the case is about: with its working set; without one that of a switch, or across CPUs of a hand-off.
     pub fn deciding(&self) -> Option<&Estimate> {
-        match (self.case.working_set.is_empty(), prices_switches(&self.case)) {
-            (false, _) => self.total_ns.as_ref(),
-            (true, true) => self.direct_ns.as_ref(),
-            (true, false) => self.handoff_ns.as_ref(),
+        self.cost(deciding(&self.case))
+    }
+
+    /// One of its costs by name.
+    pub(crate) fn cost(&self, name: CostName) -> Option<&Estimate> {
+        match name {
+            CostName::Direct => self.direct_ns.as_ref(),
+            CostName::Total => self.total_ns.as_ref(),
+            CostName::Indirect => self.indirect_ns.as_ref(),
+            CostName::IndirectKernel => self.indirect_kernel_ns.as_ref(),
+            CostName::IndirectReload => self.indirect_reload_ns.as_ref(),
+            CostName::Handoff => self.handoff_ns.as_ref(),
+            CostName::RoundTrip => self.round_trip_ns.as_ref(),
+            CostName::Baseline => self.baseline_ns.as_ref(),
+            CostName::Walk => self.walk_ns.as_ref(),
         }
     }
 
@@ -266,6 +279,33 @@ impl CaseFinding {
         let sum: f64 = parts.iter().sum();
         (sum > 0.0).then(|| parts.map(|part| part / sum))
     }
+}
+
+/// How much runs differ in the cost that a case is about, relative to it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BetweenRuns {
+    /// Where it is from.
+    pub source: Source,
+    /// Earlier runs of the case that count; too few do not make it `earlier-records`.
+    pub earlier_runs: u32,
+    /// When the first of them was begun (RFC 3339, UTC).
+    pub since: Option<String>,
+    /// When the last of them was begun.
+    pub until: Option<String>,
+    /// Standard deviation.
+    pub share: f64,
+    /// Half an interval of the confidence that is reached, however long a run is.
+    pub least_half_width: f64,
+}
+
+/// Where it is known from how much runs differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Earlier records of the machine, named with `--history`.
+    EarlierRecords,
+    /// Calibrated on other machines.
+    Assumed,
 }
 
 /// The walks of a working set behind a switch.

@@ -3,7 +3,7 @@
 use switchcost_record::{Case, Plan, Refusal};
 
 use crate::bands::Band;
-use crate::findings::{CaseFinding, Estimate, Flag, Shared};
+use crate::findings::{CaseFinding, Estimate, Flag, Shared, Source};
 use crate::judged::{Judged, prices_switches};
 use crate::reload::not_settled;
 use crate::stop::precision;
@@ -133,14 +133,24 @@ fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
 
 fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     let cost = found.deciding()?;
-    let (reached, wanted) = (cost.relative_half_width_within_run(), precision(plan));
+    let own = found.between_runs.as_ref().filter(|runs| runs.source == Source::EarlierRecords);
+    let reached = if own.is_some() { cost.relative_half_width() } else { cost.relative_half_width_within_run() };
+    let wanted = precision(plan);
     // On a shared core more time would not help.
     let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_in_costs);
     let is_wide = reached > wanted && cost.is_distinguishable_from_zero() && !is_of_sharing;
+    let remedy = match own {
+        Some(runs) if runs.least_half_width >= wanted => format!(
+            "{} earlier runs of this machine differ by so much that +-{:.2} % is the least that can be reached",
+            runs.earlier_runs,
+            runs.least_half_width * 100.0
+        ),
+        _ => "give the run more time".to_owned(),
+    };
     is_wide.then(|| Flag {
         name: "wide-interval",
         detail: format!(
-            "the interval is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; give the run more time",
+            "the interval is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; {remedy}",
             reached * 100.0,
             cost.n,
             wanted * 100.0

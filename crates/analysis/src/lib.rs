@@ -18,6 +18,7 @@ mod core_sharing;
 mod counted;
 mod counters;
 mod curves;
+mod earlier;
 mod estimate;
 mod findings;
 mod flags;
@@ -51,9 +52,10 @@ pub use bands::Band;
 pub use causes::{Capacity, capacities};
 pub use core_sharing::{CoreSharing, core_sharing};
 pub use counted::switches_of_repetitions;
+pub use earlier::EarlierRecords;
 pub use findings::{
-    CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded, Findings, Flag,
-    Knee, LoadLatency, Part, Region, Reload, Shared, Tail, Verdict, Wanted,
+    BetweenRuns, CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded,
+    Findings, Flag, Knee, LoadLatency, Part, Region, Reload, Shared, Source, Tail, Verdict, Wanted,
 };
 pub use points::{Point, points};
 pub use run::analyse;

@@ -1,8 +1,8 @@
 //! One value of each quantity from each repetition, as `paired` finds them in its cycles.
 
-use switchcost_record::Case;
+use switchcost_record::{Case, CostName};
 
-use crate::judged::prices_switches;
+use crate::judged::deciding;
 use crate::reload::Reloads;
 
 /// The values of a case by quantity, one for each repetition that has what the quantity needs, in nanoseconds.
@@ -34,10 +34,10 @@ pub(crate) struct Quantities {
 impl Quantities {
     /// The values that say whether a case is precise enough.
     pub(crate) fn decisive(&self, case: &Case) -> &[f64] {
-        match (case.working_set.is_empty(), prices_switches(case)) {
-            (false, _) => &self.total,
-            (true, true) => &self.direct,
-            (true, false) => &self.handoff,
+        match deciding(case) {
+            CostName::Total => &self.total,
+            CostName::Direct => &self.direct,
+            _ => &self.handoff,
         }
     }
 }

@@ -24,8 +24,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     let latencies_ns = latency::by_size(&record.latencies, rate);
     let speed = Speed::of(record);
     let run = Run {
-        plan: &header.plan,
-        host: &header.host,
+        header,
         self_tests: &record.self_tests,
         latencies_ns: &latencies_ns,
         speed: speed.as_ref(),
@@ -40,7 +39,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
         let judged = Judged::new(case, rate, samples, cycles)
             .under(record.header.host.cpu_quota.as_ref())
             .with(Remedies::of(case, &header.controls));
-        find(&run, &judged, &refusals[index])
+        find(&run, index, &judged, &refusals[index])
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();
     let curves = curves(&results, &quantities, &header.host, header.seed);

@@ -1,8 +1,9 @@
 //! What an interval needs to hold for the machine, and not for the half minute alone in which it was taken.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use switchcost_record::{CostName, EarlierCase, Header};
 
-use crate::findings::Estimate;
+use crate::findings::{BetweenRuns, Estimate, Source};
 
 /// What runs of one machine differ by if nothing shows it, relative to the cost: a standard deviation. Calibrated on shared virtual
 /// machines, where it was 0.5 to 2.1 % (`docs/method/statistics.md`).
@@ -31,8 +32,13 @@ impl Estimate {
 
     /// The same with an interval for another run of the machine, too.
     pub(crate) fn across_runs(self) -> Estimate {
-        let repetitions = self.repetitions_shared();
-        let spread = student(FREEDOM, self.confidence).unwrap_or(0.0) * ASSUMED_RUN_SPREAD * self.estimate;
+        self.across(&RunsDiffer::ASSUMED)
+    }
+
+    /// The same with what is known of how runs differ.
+    pub(crate) fn across(self, runs: &RunsDiffer) -> Estimate {
+        let repetitions = if runs.is_own() { 1.0 } else { self.repetitions_shared() };
+        let spread = runs.half_width(self.confidence, self.n) * self.estimate;
         let widened = |half: f64| (half * repetitions).hypot(spread);
         Estimate {
             low: self.estimate - widened(self.estimate - self.low),
@@ -40,6 +46,89 @@ impl Estimate {
             ..self
         }
     }
+}
+
+/// What is known of how much runs differ in one cost: what is assumed of every machine, or what the host's own records show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RunsDiffer {
+    /// Own runs that count.
+    runs: f64,
+    /// Repetitions of one of them.
+    repetitions: f64,
+    /// Standard deviations of the cost between them and within one of them, relative to it.
+    between: f64,
+    within: f64,
+}
+
+impl RunsDiffer {
+    pub(crate) const ASSUMED: RunsDiffer = RunsDiffer { runs: 0.0, repetitions: 0.0, between: 0.0, within: 0.0 };
+
+    /// What the header of a record says of a cost of a case.
+    pub(crate) fn known(header: &Header, case: usize, cost: CostName) -> RunsDiffer {
+        let Some(earlier) = earlier_of(header, case) else { return RunsDiffer::ASSUMED };
+        let Some(spread) = earlier.spreads.iter().find(|spread| spread.cost == cost) else {
+            return RunsDiffer::ASSUMED;
+        };
+        RunsDiffer {
+            runs: f64::from(earlier.runs),
+            repetitions: f64::from(earlier.repetitions),
+            between: spread.between_ppm as f64 / 1e6,
+            within: spread.within_ppm as f64 / 1e6,
+        }
+    }
+
+    /// Whether own records show as much as is known without any.
+    pub(crate) fn is_own(&self) -> bool {
+        self.runs - 1.0 >= FREEDOM
+    }
+
+    /// Half an interval that runs differ by, relative to the cost: what no longer run makes smaller.
+    pub(crate) fn least_half_width(&self, confidence: f64) -> f64 {
+        if !self.is_own() {
+            return student(FREEDOM, confidence).unwrap_or(0.0) * self.beside_assumed();
+        }
+        let shown = student(self.runs - 1.0, confidence).unwrap_or(f64::INFINITY) * self.between;
+        let explained = normal(confidence) * self.within;
+        (shown.powi(2) - explained.powi(2)).max(shown.powi(2) / 2.0).sqrt()
+    }
+
+    /// The same of a run with so many repetitions: it may have seen less of its minute than they did of theirs.
+    fn half_width(&self, confidence: f64, repetitions: usize) -> f64 {
+        let fewer = if self.is_own() { (self.repetitions / repetitions.max(1) as f64).max(1.0) } else { 1.0 };
+        self.least_half_width(confidence) * fewer.sqrt()
+    }
+
+    /// The standard deviation that is assumed, or what too few runs to go by show beside it, if that is more.
+    fn beside_assumed(&self) -> f64 {
+        let own = (self.runs - 1.0).max(0.0);
+        let shown = (self.between.powi(2) - self.within.powi(2)).max(0.0);
+        let pooled = (FREEDOM * ASSUMED_RUN_SPREAD.powi(2) + own * shown) / (FREEDOM + own);
+        pooled.sqrt().max(ASSUMED_RUN_SPREAD)
+    }
+
+    /// In words for programs.
+    pub(crate) fn finding(&self, earlier: Option<&EarlierCase>, confidence: f64) -> BetweenRuns {
+        let least_half_width = self.least_half_width(confidence);
+        let freedom = if self.is_own() { self.runs - 1.0 } else { FREEDOM };
+        BetweenRuns {
+            source: if self.is_own() { Source::EarlierRecords } else { Source::Assumed },
+            earlier_runs: earlier.map_or(0, |earlier| earlier.runs),
+            since: earlier.map(|earlier| earlier.since.clone()),
+            until: earlier.map(|earlier| earlier.until.clone()),
+            share: least_half_width / student(freedom, confidence).unwrap_or(1.0),
+            least_half_width,
+        }
+    }
+}
+
+/// What the header of a record says of earlier runs of a case.
+pub(crate) fn earlier_of(header: &Header, case: usize) -> Option<&EarlierCase> {
+    header.earlier.as_ref()?.cases.iter().find(|earlier| earlier.case as usize == case)
+}
+
+/// The normal two-sided quantile.
+fn normal(confidence: f64) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
 
 /// Student's two-sided quantile.
@@ -54,7 +143,7 @@ mod tests {
 
     use crate::estimate::estimate;
     use crate::order_statistics::median;
-    use crate::testing::normal;
+    use crate::testing::normal as drawn;
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -76,8 +165,8 @@ mod tests {
         for (n, between, within) in [(8, 0.02, 0.01), (100, 0.02, 0.01), (8, 0.0, 0.05), (30, 0.01, 0.1)] {
             let trials = 1_000;
             let covers = (0..trials).filter(|_| {
-                let run = 100.0 * (1.0 + between * normal(&mut random));
-                let values: Vec<f64> = (0..n).map(|_| run * (1.0 + within * normal(&mut random))).collect();
+                let run = 100.0 * (1.0 + between * drawn(&mut random));
+                let values: Vec<f64> = (0..n).map(|_| run * (1.0 + within * drawn(&mut random))).collect();
                 let found = estimate(&values, 0.9).expect("enough").across_runs();
                 found.low <= 100.0 && 100.0 <= found.high
             });
@@ -137,6 +226,119 @@ mod tests {
         let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
         assert!(mean(&all) >= 0.88, "for other runs: {all:?}");
         assert!(mean(&within) >= 0.87, "within a run: {}", mean(&within));
+    }
+
+    /// A run of which only its interval is known, with what varies within it.
+    fn run(cost: f64, within: f64) -> Estimate {
+        let half = normal(0.9) * within * cost;
+        let ends = (cost - half, cost + half);
+        let (t90, sd, method) = (None, 0.0, "made up");
+        let (low, high) = ends;
+        Estimate { estimate: cost, low, high, within_run: ends, n: 8, confidence: 0.9, method, t90, sd }
+    }
+
+    /// Earlier runs, the least share of any condition that is to be covered, and the least on average: as without earlier runs.
+    const HELD_BACK: [(usize, f64, f64); 3] = [(7, 0.8, 0.88), (10, 0.8, 0.88), (19, 0.8, 0.88)];
+
+    fn shown_by(logs: &[f64], within: f64) -> RunsDiffer {
+        let (_, between) = crate::estimate::mean_and_sd(logs);
+        RunsDiffer { runs: logs.len() as f64, repetitions: 8.0, between, within }
+    }
+
+    /// How often the interval of a run holds the cost of its host, with so many earlier runs: against the integral over the chi-square
+    /// distribution of what they show, by SciPy 1.17 (`quad` over `chi2.pdf`, with `t.ppf` and `norm.cdf`).
+    #[test]
+    fn intervals_by_own_runs_hold_as_often_as_the_integral_says() {
+        const HOSTS: u32 = 20_000;
+        // Earlier runs; what hosts' runs differ by; what varies within an earlier run, and within this one; how often.
+        let known = [
+            (3, 0.02, 0.005, 0.005, 0.953_1),
+            (3, 0.005, 0.005, 0.005, 1.0),
+            (5, 0.02, 0.005, 0.005, 0.954_3),
+            (5, 0.04, 0.005, 0.005, 0.820_0),
+            (7, 0.01, 0.001, 0.001, 0.9),
+            (7, 0.003, 0.006, 0.006, 0.949_5),
+            (10, 0.01, 0.01, 0.002, 0.912_1),
+            (10, 0.03, 0.003, 0.003, 0.9),
+            (20, 0.003, 0.006, 0.006, 0.942_2),
+            (20, 0.01, 0.001, 0.001, 0.9),
+            (20, 0.002, 0.006, 0.003, 0.985_1),
+        ];
+        for (runs, between, within, own, right) in known {
+            let mut random = ChaCha8Rng::seed_from_u64(runs as u64);
+            let mut log = |within: f64| between * drawn(&mut random) + within * drawn(&mut random);
+            let holds = (0..HOSTS).filter(|_| {
+                let logs: Vec<f64> = (0..runs).map(|_| log(within)).collect();
+                let found = run(100.0 * log(own).exp(), own).across(&shown_by(&logs, within));
+                found.low <= 100.0 && 100.0 <= found.high
+            });
+            let share = holds.count() as f64 / f64::from(HOSTS);
+            assert!((share - right).abs() < 0.008, "{runs} runs, {between}, {within}, {own}: {share}, not {right}");
+        }
+    }
+
+    #[test]
+    fn what_own_runs_show_is_not_gone_below_and_what_too_few_show_only_widens() {
+        let half = |runs: f64, between: f64, within: f64| {
+            RunsDiffer { runs, repetitions: 8.0, between, within }.least_half_width(0.9)
+        };
+        let assumed = RunsDiffer::ASSUMED.least_half_width(0.9);
+        // Student's quantile of six degrees of freedom is 1.943; of nineteen, 1.729.
+        assert!((assumed - 0.038_86).abs() < 1e-5, "{assumed}");
+        assert_eq!(half(6.0, 0.001, 0.0), assumed, "five degrees of freedom are less than six");
+        assert!(
+            (half(6.0, 0.04, 0.0) / assumed - (26.0_f64 / 11.0).sqrt()).abs() < 1e-9,
+            "pooled: (6 x 4 + 5 x 16) / 11 / 4"
+        );
+        assert!((half(7.0, 0.001, 0.0) - 0.001_943).abs() < 1e-6);
+        assert!((half(20.0, 0.004, 0.0) - 0.006_917).abs() < 1e-5);
+        assert!(
+            (half(20.0, 0.004, 0.1) - 0.006_917 / 2.0_f64.sqrt()).abs() < 1e-5,
+            "at most half is put down to what is within"
+        );
+        let of = |n| RunsDiffer { runs: 7.0, repetitions: 32.0, between: 0.01, within: 0.0 }.half_width(0.9, n);
+        assert!((of(8) / of(32) - 2.0).abs() < 1e-9 && of(32) == of(100), "a run of fewer repetitions claims no more");
+    }
+
+    /// Of each condition each run once as the new one, with so many of the others as earlier ones, against the median of all.
+    #[test]
+    fn runs_held_back_are_covered_by_what_the_others_show() {
+        const TRIALS: usize = 20;
+        for (earlier, least, least_on_average) in HELD_BACK {
+            let mut random = ChaCha8Rng::seed_from_u64(earlier as u64);
+            let mut shares = Vec::new();
+            for (conditions, runs) in recorded() {
+                let found: Vec<Estimate> = runs.iter().map(|values| estimate(values, 0.9).expect("enough")).collect();
+                let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>()).expect("runs");
+                let (mut covers, mut widths, mut trials) = (0, Vec::new(), 0);
+                for (held_back, new) in found.iter().enumerate() {
+                    let others: Vec<&Estimate> =
+                        found.iter().enumerate().filter(|(at, _)| *at != held_back).map(|(_, run)| run).collect();
+                    for _ in 0..TRIALS {
+                        let chosen = rand::seq::index::sample(&mut random, others.len(), earlier.min(others.len()));
+                        let chosen: Vec<&Estimate> = chosen.iter().map(|at| others[at]).collect();
+                        let logs: Vec<f64> = chosen.iter().map(|run| run.estimate.ln()).collect();
+                        let within = chosen.iter().map(|run| {
+                            let freedom = run.n as f64 - 1.0;
+                            (run.relative_half_width_within_run() / student(freedom, run.confidence).expect("one"))
+                                .powi(2)
+                        });
+                        let within = (within.sum::<f64>() / chosen.len() as f64).sqrt();
+                        let repetitions = chosen.iter().map(|run| run.n).sum::<usize>() as f64 / chosen.len() as f64;
+                        let differ = RunsDiffer { repetitions, ..shown_by(&logs, within) };
+                        let new = (*new).clone().across(&differ);
+                        covers += usize::from(new.low <= truth && truth <= new.high);
+                        widths.push(new.relative_half_width());
+                        trials += 1;
+                    }
+                }
+                let width = median(&mut widths).expect("some");
+                shares.push((covers as f64 / trials as f64, width, conditions));
+            }
+            shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let mean = shares.iter().map(|share| share.0).sum::<f64>() / shares.len() as f64;
+            assert!(shares[0].0 >= least && mean >= least_on_average, "{earlier} earlier runs: {mean}, {shares:?}");
+        }
     }
 
     /// Of the runs of one condition, those whose interval with so many independent repetitions covers the median of all.

@@ -336,6 +336,7 @@ fn header(cases: Vec<Case>, seed: u64) -> Header {
         },
         controls: Vec::new(),
         runtimes: Vec::new(),
+        earlier: None,
         plan: Plan {
             preset: "selected".to_owned(),
             cases,

@@ -228,6 +228,12 @@ impl MeasureRecord {
         Self::read_limited(path, LINE_LIMIT)
     }
 
+    /// Reads its first line alone.
+    pub fn read_header(path: &Path) -> Result<Header, ReadRecordError> {
+        let file = File::open(path).map_err(|source| ReadRecordError::Open { path: path.to_owned(), source })?;
+        Lines::new(BufReader::new(file), path, LINE_LIMIT).header()
+    }
+
     /// Never holds more than one line of at most `limit` in memory, beside what it has read.
     fn read_limited(path: &Path, limit: Bytes) -> Result<Self, ReadRecordError> {
         let file = File::open(path).map_err(|source| ReadRecordError::Open { path: path.to_owned(), source })?;

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
-use crate::{Cycles, HostManifest, KernelSwitches, Plan, RuntimeFacts, RuntimeRun, Sample};
+use crate::{Cycles, EarlierRuns, HostManifest, KernelSwitches, Plan, RuntimeFacts, RuntimeRun, Sample};
 
 /// Name of the format; the header carries it with [`MEASURE_VERSION`] behind a slash.
 ///
@@ -132,6 +132,9 @@ pub struct Header {
     /// The runtimes of languages whose tasks are measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtimes: Vec<RuntimeFacts>,
+    /// What earlier runs differed by, where records of them were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<EarlierRuns>,
     /// What is to be measured.
     pub plan: Plan,
 }

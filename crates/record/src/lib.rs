@@ -10,6 +10,7 @@
 const ANOTHER_PLACE: &str = "another place with --record";
 
 mod cycles;
+mod earlier;
 mod file;
 mod fitness;
 mod header;
@@ -24,6 +25,7 @@ mod switch_path;
 mod vector_state;
 
 pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
+pub use earlier::{CostName, EarlierCase, EarlierRuns, Spread};
 pub use file::{BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
 pub use fitness::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 pub use header::{

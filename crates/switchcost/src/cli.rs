@@ -348,10 +348,15 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) noise: Option<CpuId>,
 
-    /// A case is done when the half-width of its interval within this run is at most this share of the estimate, such as 1%; the
-    /// interval that is printed holds for other runs, too, and is wider [default: 1%]
+    /// A case is done when the half-width of its interval is at most this share of the estimate, such as 1%: of the interval that is
+    /// printed, where --history has enough runs and they differ by less; else of that within this run, and the one that is printed
+    /// holds for other runs, too, and is wider [default: 1%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]
     pub(crate) precision: Option<u32>,
+
+    /// Learn how much runs of this machine differ from its earlier records in FOLDER: from seven on that lie an hour or more apart
+    #[arg(long, value_name = "FOLDER", conflicts_with = "prices", help_heading = "Precision and time")]
+    pub(crate) history: Option<PathBuf>,
 
     /// Round trips of a timed batch, such as the 10000 of Li, Ding and Shen 2007 [default: as many as take 20 us]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
@@ -437,6 +442,10 @@ pub(crate) struct ReportArguments {
     /// Chromium, which must be installed
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
+
+    /// Of a measurement: learn how much runs of its machine differ from its earlier records in FOLDER, as measure --history does
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) history: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) stacks: Stacks,

@@ -297,6 +297,10 @@ pub(crate) enum Failure {
         "failed to compare: found {kind} in {path}, need records of measure for --history; take it out of the folder"
     )]
     NotOfHistory { path: PathBuf, kind: Kind },
+    #[error(
+        "failed to report {0}: found a record of another kind, need one of measure for --history; leave --history away"
+    )]
+    HistoryOfOther(String),
     #[error("failed to plan the runs: found behind -- what is no flag of measure, need its flags:\n{0}")]
     FlagsOfMeasure(String),
     #[error(
@@ -362,6 +366,7 @@ impl Failure {
                 | Failure::Write(WriteRecordError::Exists(_))
                 | Failure::WriteSimulation(WriteSimulationError::Exists(_))
                 | Failure::OneRecord(_)
+                | Failure::HistoryOfOther(_)
                 | Failure::SameRun { .. }
                 | Failure::MixedKinds { .. }
                 | Failure::With(_)

@@ -5,6 +5,7 @@
 
 mod build_ids;
 mod cli;
+mod earlier;
 mod exit;
 mod home;
 mod messages;

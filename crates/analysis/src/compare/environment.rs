@@ -29,6 +29,20 @@ pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Differe
     changed
 }
 
+/// The first thing in which the environment of one run is not that of the other, by the headers of their records. The name of a control
+/// group says whose it is, and is another in each session.
+pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
+    let has_path = one.host.switch_path.is_some() && other.host.switch_path.is_some();
+    let of = |header: &Header| facts(header, has_path).into_iter().chain(versions(header)).collect::<Facts>();
+    let differences = different(&[of(one)], &[of(other)]);
+    differences.into_iter().map(|difference| difference.what).find(|what| what != CONTROL_GROUP)
+}
+
+/// Runtimes of languages with the versions that they were found with.
+fn versions(header: &Header) -> impl Iterator<Item = (String, String)> {
+    header.runtimes.iter().map(|facts| (format!("runtime {}", facts.name), facts.version.clone()))
+}
+
 /// What the records of the two sides do not say alike, in the order of its first occurrence.
 pub(super) fn different(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
     let mut names: Vec<&String> = Vec::new();
@@ -113,6 +127,7 @@ pub(super) fn of_host(host: &HostManifest) -> Facts {
 }
 
 const OBSERVERS: &str = "perf and BPF";
+const CONTROL_GROUP: &str = "control group";
 
 /// What acts on a switch beside the kernel.
 fn of_switch_path(path: &SwitchPath) -> Facts {
@@ -127,7 +142,7 @@ fn of_switch_path(path: &SwitchPath) -> Facts {
         ("time slice (ns)", known(&path.slice_ns)),
         ("utilization clamp", path.utilization_clamp.known().copied().map_or_else(unknown, clamp)),
         ("depth of the control group", known(&path.control_group_depth)),
-        ("control group", known(&path.control_group)),
+        (CONTROL_GROUP, known(&path.control_group)),
         ("autogroup", known(&path.autogroup)),
         ("speculation", known(&path.speculation)),
         ("audit", known(&path.audit)),

@@ -84,7 +84,7 @@ fn place<'a, 'b>(
 }
 
 /// The same conditions, wherever they were met: one machine's quiet CPU has another number than the other's.
-pub(super) fn is_same(a: &Case, b: &Case) -> bool {
+pub(crate) fn is_same(a: &Case, b: &Case) -> bool {
     a.mechanism == b.mechanism
         && a.runtime == b.runtime
         && a.between == b.between

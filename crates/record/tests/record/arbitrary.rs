@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use strum::IntoEnumIterator;
 use switchcost_record::{
-    Arm, Batches, Between, Cache, CacheKind, Case, Class, ClockFacts, Control, ControlOutcome, CoreClock,
-    CountedHandoffs, CpuQuota, Cycles, End, EndReason, Evidence, Fact, HandoffFacts, Header, HostManifest,
-    InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement, Plan, Policy,
-    Refusal, Relation, Rounds, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest, SelfTestOutcome,
-    SharedCost, SwitchPath, SwitchPlan, Tlb, TlbKind, VectorCase, VectorState, Walks, WarmUp,
+    Arm, Batches, Between, Cache, CacheKind, Case, Class, ClockFacts, Control, ControlOutcome, CoreClock, CostName,
+    CountedHandoffs, CpuQuota, Cycles, EarlierCase, EarlierRuns, End, EndReason, Evidence, Fact, HandoffFacts, Header,
+    HostManifest, InterruptLoad, KernelSwitches, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement,
+    Plan, Policy, Refusal, Relation, Rounds, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest,
+    SelfTestOutcome, SharedCost, Spread, SwitchPath, SwitchPlan, Tlb, TlbKind, VectorCase, VectorState, Walks, WarmUp,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -324,10 +324,35 @@ fn plan() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// With runtimes.
+/// With runtimes, and with earlier runs.
 pub(crate) fn header() -> BoxedStrategy<Header> {
     let runtimes = vec(runtime_facts(), 0..3).boxed();
-    (header_of_the_kernel(), runtimes).prop_map(|(header, runtimes)| Header { runtimes, ..header }).boxed()
+    (header_of_the_kernel(), runtimes, option::of(earlier()))
+        .prop_map(|(header, runtimes, earlier)| Header { runtimes, earlier, ..header })
+        .boxed()
+}
+
+fn earlier() -> impl Strategy<Value = EarlierRuns> {
+    let spread = (0..9_usize, number(), number()).prop_map(|(place, between_ppm, within_ppm)| Spread {
+        cost: CostName::iter().nth(place).expect("nine of them"),
+        between_ppm,
+        within_ppm,
+    });
+    let case = ((small(), small(), small()), (text(), text()), vec(spread, 0..4)).prop_map(
+        |((case, runs, repetitions), (since, until), spreads)| EarlierCase {
+            case,
+            runs,
+            since,
+            until,
+            repetitions,
+            spreads,
+        },
+    );
+    (small(), vec((text(), small()), 0..3), vec(case, 0..3)).prop_map(|(found, left_out, cases)| EarlierRuns {
+        found,
+        left_out: left_out.into_iter().collect(),
+        cases,
+    })
 }
 
 fn header_of_the_kernel() -> BoxedStrategy<Header> {
@@ -345,6 +370,7 @@ fn header_of_the_kernel() -> BoxedStrategy<Header> {
             core_clock,
             controls,
             runtimes: Vec::new(),
+            earlier: None,
             plan,
         })
         .boxed()

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::Findings;
-use switchcost_record::{ClockFacts, Control, HostManifest, MeasureRecord, RuntimeFacts, SelfTest};
+use switchcost_record::{ClockFacts, Control, EarlierRuns, HostManifest, MeasureRecord, RuntimeFacts, SelfTest};
 
 use crate::for_programs::Form;
 
@@ -21,6 +21,9 @@ pub(crate) struct Report<'a> {
     /// Of runtimes of languages the versions, and what their hand-offs are; not there where none was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     runtimes: Option<&'a [RuntimeFacts]>,
+    /// Which earlier runs of the machine there were (`--history`), and by how much they differ; not there where none were named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<&'a EarlierRuns>,
     /// What was controlled, and whether that was possible.
     controls: &'a [Control],
     /// Known-answer tests of the instruments.
@@ -43,6 +46,7 @@ pub(super) fn report<'a>(record: &'a MeasureRecord, findings: &'a Findings) -> R
         host: &header.host,
         clock: &header.clock,
         runtimes: (!header.runtimes.is_empty()).then_some(&header.runtimes),
+        earlier: header.earlier.as_ref(),
         controls: &header.controls,
         self_tests: &record.self_tests,
         findings,

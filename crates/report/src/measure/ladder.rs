@@ -8,9 +8,9 @@ use switchcost_analysis::{CaseFinding, Findings, Verdict};
 use switchcost_record::{Class, MeasureRecord};
 use switchcost_units::format_cpu_list;
 
-use super::figures;
 use super::row::{has_numbers, starred, tone};
 use super::screen;
+use super::{earlier, figures};
 use crate::entry::{Entry, Side};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -36,6 +36,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     add_answer(page, record, findings);
     page.gap();
     page.prose(&screen::machine(&record.header, findings));
+    earlier::in_words(&record.header, findings).into_iter().for_each(|words| page.prose(&words));
     add_tables(page, findings);
     let notes = screen::notes(&record.header, findings);
     page.gap();

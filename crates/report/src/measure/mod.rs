@@ -6,6 +6,7 @@ mod counters;
 mod csv;
 mod curves;
 mod details;
+mod earlier;
 mod figures;
 pub(crate) mod json;
 mod ladder;
@@ -75,10 +76,14 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     }
     if page.has_figures() {
         page.prose(&screen::machine(&record.header, findings));
+        earlier::in_words(&record.header, findings).into_iter().for_each(|words| page.prose(&words));
         curves::add_first_figure(page, record, findings);
         page.heading("Machine and run", "");
     }
     machine::add(page, &record.header, findings);
+    if !page.has_figures() {
+        earlier::in_words(&record.header, findings).into_iter().for_each(|words| page.prose(&words));
+    }
     details::add_environment(page, record, findings);
     if ladder::is_one(record) {
         ladder::add_tables(page, findings);

@@ -9,7 +9,7 @@ use switchcost_analysis::Findings;
 use switchcost_record::{Fact, Header, MeasureRecord, Policy};
 use switchcost_units::format_cpu_list;
 
-use super::{answer, lmbench, reload, shared_cache};
+use super::{answer, earlier, lmbench, reload, shared_cache};
 use crate::page::Page;
 
 /// Notes, at most.
@@ -25,6 +25,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     answer::add(page, findings);
     page.gap();
     page.prose(&machine(&record.header, findings));
+    earlier::in_words(&record.header, findings).into_iter().for_each(|words| page.prose(&words));
     costs::add(page, findings);
     lmbench::add(page, findings);
     reload::add_short(page, findings);

@@ -18,6 +18,7 @@ use time::OffsetDateTime;
 
 use super::report::{Loaded, show_loaded};
 use crate::cli::{MeasureArguments, Redaction};
+use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
@@ -53,6 +54,7 @@ pub(super) fn measure_for_observe(redaction: Redaction, interrupt: &Interrupt) -
 
 /// Plans, measures, and leaves all of it in a record.
 fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
+    let history = arguments.history.as_deref().map(Folder::open).transpose()?;
     let root = Root::system();
     let host = manifest(&root);
     let mut claims = cpus::Claims::default();
@@ -71,7 +73,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let redaction = arguments.redaction;
     let counts_in_software = arguments.counters;
     let runtimes = runtimes.prepared(interrupt)?;
-    let run = RunToRecord { host, controls, plan, runtimes, seed, now, counts_in_software, redaction };
+    let run = RunToRecord { host, controls, plan, runtimes, history, seed, now, counts_in_software, redaction };
     run.measure(&place, interrupt, || claims.report())?;
     drop((noise, claims));
     Ok(place.path)

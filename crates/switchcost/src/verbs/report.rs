@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use switchcost_report::{Format, Style, html};
 
 use crate::cli::{OutputArguments, ReportArguments, Verbosity};
+use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::runs;
@@ -22,7 +23,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         return print(&paths, arguments);
     }
     let output = arguments.output.as_deref().map(|page| claim(&paths, Some(page))).transpose()?;
-    let loaded: Vec<Loaded> = paths.iter().map(|path| Loaded::read(path)).collect::<Result<_, _>>()?;
+    let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
+    let loaded: Vec<Loaded> =
+        paths.iter().map(|path| Loaded::read(path)?.beside(earlier.as_ref())).collect::<Result<_, _>>()?;
     if stacks.is_any() {
         let [one] = loaded.as_slice() else { return Err(Failure::OneRecord(loaded.len())) };
         stacks.write(one)?;
@@ -81,15 +84,17 @@ fn print(paths: &[PathBuf], arguments: &ReportArguments) -> Result<Exit, Failure
     if form.format != Format::Table && paths.len() > 1 {
         return Err(Failure::OneRecord(paths.len()));
     }
+    let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
+    let read = |path: &PathBuf| -> Result<Loaded, Failure> { Loaded::read(path)?.by(by).beside(earlier.as_ref()) };
     let output = claim(paths, form.out.as_deref())?;
     if let [path] = paths {
-        return show_loaded(&Loaded::read(path)?.by(by), path, form, arguments.verbosity, output);
+        return show_loaded(&read(path)?, path, form, arguments.verbosity, output);
     }
     let style = output.style(arguments.verbosity);
     let mut text = String::new();
     let mut exit = Exit::Success;
     for path in paths {
-        let loaded = Loaded::read(path)?.by(by);
+        let loaded = read(path)?;
         text += &headed(&loaded, path, style);
         exit = worse(exit, loaded.exit());
     }

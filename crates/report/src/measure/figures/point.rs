@@ -211,6 +211,7 @@ mod tests {
             indirect_reload_ns: None,
             reload: None,
             direct_cycles: None,
+            between_runs: None,
             shared: None,
             cycles: None,
             handoff_ns: None,

@@ -67,6 +67,7 @@ pub(crate) fn bare(case: Case) -> CaseFinding {
         indirect_reload_ns: None,
         reload: None,
         direct_cycles: None,
+        between_runs: None,
         shared: None,
         cycles: None,
         handoff_ns: None,

@@ -74,6 +74,7 @@ fn header() -> Header {
             Control { outcome: ControlOutcome::TurnedOff, ..applied("locked memory") },
         ],
         runtimes: Vec::new(),
+        earlier: None,
         plan: plan(),
     }
 }

@@ -15,6 +15,7 @@ use time::OffsetDateTime;
 
 use super::runtimes::Runtimes;
 use crate::cli::Redaction;
+use crate::earlier::Folder;
 use crate::progress::Bar;
 use crate::redact;
 use crate::runs::{Place, core_sharing, stamp};
@@ -29,6 +30,8 @@ pub(super) struct RunToRecord {
     pub(super) controls: Vec<Control>,
     pub(super) plan: Plan,
     pub(super) runtimes: Runtimes,
+    /// Where earlier runs of the machine are recorded.
+    pub(super) history: Option<Folder>,
     pub(super) seed: u64,
     pub(super) now: OffsetDateTime,
     /// Whether batches for the kernel's own counters are worth their time, where the CPU has none.
@@ -96,19 +99,22 @@ impl RunToRecord {
     }
 
     fn header(self, clock: ClockFacts, core_clock: CoreClock) -> Header {
-        Header {
+        let mut header = Header {
             schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: stamp(self.now),
             command: redact::own_command(self.redaction.redact),
             seed: self.seed,
-            host: redact::host(self.host, self.redaction.redact),
+            host: self.host,
             clock,
             core_clock,
             controls: self.controls,
             runtimes: self.runtimes.facts,
+            earlier: None,
             plan: self.plan,
-        }
+        };
+        header.earlier = self.history.map(|folder| folder.before(&header));
+        Header { host: redact::host(header.host, self.redaction.redact), ..header }
     }
 }
 

@@ -9,6 +9,7 @@ use switchcost_report::observe::By;
 use switchcost_report::{Format, Style, html, inject, measure, observe, simulate};
 use switchcost_simulation_result::Simulation;
 
+use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
 use crate::records::{self, is_observation, is_simulation};
 
@@ -36,6 +37,19 @@ impl Loaded {
             () => measured(path)?,
         };
         Ok(Loaded { name, content })
+    }
+
+    /// The same with what earlier runs of the machine differ by, where a folder of their records is named.
+    pub(super) fn beside(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
+        let Some(earlier) = earlier else { return Ok(self) };
+        match &mut self.content {
+            Content::Measured { record, findings, .. } => {
+                record.header.earlier = Some(earlier.before(&record.header));
+                *findings = switchcost_analysis::analyse(record);
+                Ok(self)
+            }
+            _ => Err(Failure::HistoryOfOther(self.name)),
+        }
     }
 
     /// The same, where it is of an observation with a first table by that.

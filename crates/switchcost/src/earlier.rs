@@ -1,0 +1,64 @@
+//! `--history`: the records of a folder, as far as they show what runs of this machine differ by.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use switchcost_analysis::EarlierRecords;
+use switchcost_record::{EarlierRuns, Header, MeasureRecord, ReadRecordError};
+
+use crate::exit::Failure;
+use crate::records::{Kind, kind};
+use crate::runs;
+
+/// A folder with records of measurements, of which the first lines are read.
+pub(crate) struct Folder {
+    /// The newest first.
+    headers: Vec<(PathBuf, Header)>,
+    /// Why others cannot be read.
+    unreadable: Vec<&'static str>,
+}
+
+impl Folder {
+    /// Records of other kinds and other files are passed over; it may be empty.
+    pub(crate) fn open(folder: &Path) -> Result<Folder, Failure> {
+        let failed = |source| Failure::Open { path: folder.to_owned(), source };
+        let entries = fs::read_dir(folder).map_err(failed)?.flatten().map(|entry| entry.path());
+        let is_one =
+            |path: &PathBuf| path.is_file() && runs::is_named_as_record(path) && kind(path) == Kind::Measurement;
+        let (mut headers, mut unreadable) = (Vec::new(), Vec::new());
+        for path in entries.filter(is_one) {
+            match MeasureRecord::read_header(&path) {
+                Ok(header) => headers.push((path, header)),
+                Err(error) => unreadable.push(why(&error)),
+            }
+        }
+        // Times in UTC sort as text.
+        headers.sort_by(|(_, a), (_, b)| b.started_at.cmp(&a.started_at));
+        Ok(Folder { headers, unreadable })
+    }
+
+    /// What the runs before the one with this header, whose host is not redacted, differed by.
+    pub(crate) fn before(&self, header: &Header) -> EarlierRuns {
+        let mut earlier = EarlierRecords::before(header);
+        self.unreadable.iter().for_each(|why| earlier.leave_out(*why));
+        for (path, of_it) in &self.headers {
+            if !earlier.takes(of_it) {
+                continue;
+            }
+            match MeasureRecord::read(path) {
+                Ok(record) => earlier.add(&record, &switchcost_analysis::analyse(&record)),
+                Err(error) => earlier.leave_out(why(&error)),
+            }
+        }
+        earlier.finish()
+    }
+}
+
+fn why(error: &ReadRecordError) -> &'static str {
+    match error {
+        ReadRecordError::Open { .. } => "that cannot be read",
+        ReadRecordError::Version { .. } => "of another version of the format",
+        ReadRecordError::NoHeader { .. } => "that do not begin as records do",
+        ReadRecordError::Damaged { .. } => "damaged",
+    }
+}

@@ -1,0 +1,169 @@
+//! `--history`: what runs of this machine differ by, from records that lie in a folder among much else.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use switchcost_record::Chain;
+
+use crate::common::{Place, text};
+
+/// A made-up switch, so that there are numbers however busy the machine is.
+const MADE_UP: [&str; 7] = ["--mechanism", "synthetic", "--size", "0", "--budget", "20s", "--no-rt"];
+
+/// The lines of a record as they would be had it begun at another time and had its program and seed been others.
+fn rewritten(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
+    let (mut written, mut old, mut new) = (Vec::new(), Chain::default(), Chain::default());
+    for line in fs::read(record).expect("a record").split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let mut line = line.to_vec();
+        old = old.open(&mut line).expect("as it was written");
+        let mut value: Value = serde_json::from_slice(&line).expect("JSON");
+        change(&mut value);
+        let mut line = serde_json::to_vec(&value).expect("JSON");
+        new = new.seal(&mut line);
+        written.extend(line);
+        written.push(b'\n');
+    }
+    written
+}
+
+/// The record as it would be so many hours before 2026.
+fn begun(record: &Path, hours: u64) -> Vec<u8> {
+    let (day, hour) = (31 - hours / 24, 23 - hours % 24);
+    rewritten(record, |line| {
+        if line["line"] == "header" {
+            line["started_at"] = json!(format!("2025-12-{day:02}T{hour:02}:30:00Z"));
+            line["seed"] = json!(hours);
+        }
+    })
+}
+
+fn counts(json: &Value) -> (u64, u64, &str) {
+    let runs = &json["results"][0]["between_runs"];
+    let found = json["earlier"]["found"].as_u64().expect("a count");
+    (found, runs["earlier_runs"].as_u64().expect("a count"), runs["source"].as_str().expect("a name"))
+}
+
+#[test]
+fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
+    let place = Place::new();
+    let ran = place.measure(&MADE_UP);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let (record, folder) = (place.path("run.jsonl"), place.path("history"));
+    fs::create_dir(&folder).expect("a folder");
+    let report = |expected: i32| {
+        let ran = place.run(&["report", text(&record), "--history", text(&folder), "--format", "json"]);
+        assert_eq!(ran.code, expected, "{}", ran.stderr);
+        ran.json()
+    };
+
+    // Nothing there: as without.
+    let without = place.run(&["report", text(&record), "--format", "json"]).json();
+    let empty = report(0);
+    assert_eq!(
+        (counts(&empty), &empty["results"][0]["direct_ns"]),
+        ((0, 0, "assumed"), &without["results"][0]["direct_ns"])
+    );
+    assert!(without.get("earlier").is_none() && without["results"][0]["between_runs"]["source"] == "assumed");
+
+    // Six are too few, and seven enough.
+    let keep = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).expect("written");
+    (0..6).for_each(|hours| keep(&format!("{hours}.jsonl"), &begun(&record, hours)));
+    assert_eq!(counts(&report(0)), (6, 6, "assumed"));
+    keep("6.jsonl", &begun(&record, 6));
+    let seven = report(0);
+    assert_eq!(counts(&seven), (7, 7, "earlier-records"));
+    let width = |json: &Value| {
+        let cost = &json["results"][0]["direct_ns"];
+        cost["high"].as_f64().expect("a number") - cost["low"].as_f64().expect("a number")
+    };
+    assert!(width(&seven) < width(&without) / 2.0, "{} and {}", width(&seven), width(&without));
+
+    // And beside them whatever may lie in a folder.
+    let whole = begun(&record, 10);
+    let damaged =
+        String::from_utf8(begun(&record, 12)).expect("text").replacen("\"line\":\"cycles\"", "\"line\":\"cycled\"", 1);
+    keep("this-very-run.jsonl", &fs::read(&record).expect("a record"));
+    keep("cut.jsonl", &whole[..whole.len() - 20]);
+    keep("header-cut.jsonl", &whole[..100]);
+    keep("damaged.jsonl", damaged.as_bytes());
+    keep("newer.jsonl", String::from_utf8_lossy(&whole).replacen("measure/2\"", "measure/3\"", 1).as_bytes());
+    keep("notes.jsonl", b"not a record\n");
+    keep("empty.jsonl", b"");
+    keep("notes.txt", b"whatever");
+    keep("copy-of-3.jsonl", &begun(&record, 3));
+    keep(
+        "tomorrow.jsonl",
+        &rewritten(&record, |line| {
+            if line["line"] == "header" {
+                line["started_at"] = json!("2999-01-01T00:00:00Z");
+            }
+        }),
+    );
+    keep(
+        "elsewhere.jsonl",
+        &rewritten(&record, |line| {
+            if line["line"] == "header" {
+                (line["started_at"], line["host"]["hostname"]) = (json!("2025-01-01T00:00:00Z"), json!("elsewhere"));
+            }
+        }),
+    );
+    keep(
+        "older-program.jsonl",
+        &rewritten(&record, |line| {
+            if line["line"] == "header" {
+                (line["started_at"], line["program_version"]) = (json!("2025-01-02T00:00:00Z"), json!("0.0.9"));
+            }
+        }),
+    );
+    fs::create_dir(folder.join("folder.jsonl")).expect("a folder");
+    let all = report(0);
+    // The one that lost its last line inside it is a record that was cut off, and counts.
+    assert_eq!(counts(&all), (16, 8, "earlier-records"), "{}", all["earlier"]);
+    assert_eq!(
+        all["earlier"]["left_out"],
+        json!({
+            "that do not begin as records do": 2, "damaged": 1, "of another version of the format": 1,
+            "less than an hour before another": 1, "begun later": 1, "of another machine or kernel, or without its name": 1,
+            "of another setting: switchcost": 1,
+        })
+    );
+    let screen = place.run(&["report", text(&record), "--history", text(&folder)]).stdout.replace('\n', " ");
+    let said = "intervals from 8 earlier runs of this machine, 2025-12-31, which differ by 0";
+    assert!(screen.contains("(16 records found; left out: 2 that do not begin as"), "{screen}");
+    assert!(screen.contains(said), "{screen}");
+}
+
+#[test]
+fn a_run_beside_its_own_records_takes_them_into_its_record_and_reports_say_so_without_them() {
+    let place = Place::new();
+    assert_eq!(place.measure(&MADE_UP).code, 0);
+    let (record, folder) = (place.path("run.jsonl"), place.path("history"));
+    fs::create_dir(&folder).expect("a folder");
+    (0..8).for_each(|hours| fs::write(folder.join(format!("{hours}.jsonl")), begun(&record, hours)).expect("written"));
+    let new = folder.join("new.jsonl");
+    let flags = ["--max-repetitions", "8", "--no-counters", "--precision", "1%", "--format", "json"];
+    let named = ["--history", text(&folder), "--record", text(&new)];
+    let measured = place.run(&[&["measure"], &MADE_UP[..], &flags, &named].concat());
+    assert_eq!(measured.code, 0, "{}", measured.stderr);
+    let measured = measured.json();
+    assert_eq!(counts(&measured), (8, 8, "earlier-records"), "{}", measured["earlier"]);
+    fs::remove_file(folder.join("0.jsonl")).expect("ours");
+    let again = place.run(&["report", text(&new), "--format", "json"]).json();
+    assert_eq!((&again["earlier"], &again["results"]), (&measured["earlier"], &measured["results"]));
+}
+
+#[test]
+fn a_folder_that_is_not_there_and_a_record_without_runs_are_refused() {
+    let place = Place::new();
+    let nowhere = place.path("nowhere");
+    let ran = place.run(&[&["measure", "--history", text(&nowhere)], &MADE_UP[..]].concat());
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(ran.stderr.contains(text(&nowhere)) && ran.stderr.contains("No such file or directory"), "{}", ran.stderr);
+    let simulated =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../simulation-record/tests/samples/simulation-1.parquet");
+    let ran = place.run(&["report", text(&simulated), "--history", text(place.folder())]);
+    let why = "switchcost: failed to report simulation-1.parquet: found a record of another kind, need one of measure for --history; \
+               leave --history away\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
+}
