@@ -121,13 +121,9 @@ pub(crate) fn effects(program: &Program) -> Vec<Row> {
     let slower = known.iter().filter(|found| found.is_slower).count();
     let near = known.iter().filter(|found| (found.ours / found.theirs - 1.0).abs() <= WITHIN).count();
     let texts: Vec<String> = found.iter().map(|(name, found)| text(name, found)).collect();
-    vec![Row {
-        what: what.to_owned(),
-        must_reach,
-        measured: format!("{slower} slower, {near} near, of {}: {}", known.len(), texts.join("; ")),
-        is_met: (!known.is_empty()).then_some(slower == known.len() && near * 10 >= known.len() * OF_TEN),
-        command,
-    }]
+    let measured = format!("{slower} slower, {near} near, of {}: {}", known.len(), texts.join("; "));
+    let is_met = (!known.is_empty()).then_some(slower == known.len() && near * 10 >= known.len() * OF_TEN);
+    vec![Row { what: what.to_owned(), must_reach, measured, is_met, command }]
 }
 
 fn text(name: &str, found: &Result<Found, String>) -> String {
@@ -195,18 +191,14 @@ fn takes(ping_pong: &PathBuf, effect: &Effect, policy: &str) -> Result<f64, Stri
 
 pub(crate) fn nulls(program: &Program) -> Vec<Row> {
     let what = format!("ab of the same on both sides, {NULLS} times: differences called");
-    let must_reach = "0".to_owned();
-    let command = "ab --budget 20s -- --policy P".to_owned();
     let is_called = |trial: usize| -> Result<bool, String> {
         let policy = POLICIES[trial % POLICIES.len()].0;
         let json = run(program, &["ab", "--budget", "20s"], &["--", "--policy", policy])?;
         Ok(json["comparison"]["pairs"][0]["verdict"] != "no-difference-shown")
     };
     let called: Result<usize, String> = (0..NULLS).map(|trial| is_called(trial).map(usize::from)).sum();
-    vec![match called {
-        Err(why) => Row::failed(&what, &must_reach, why, command),
-        Ok(called) => Row { what, must_reach, measured: called.to_string(), is_met: Some(called == 0), command },
-    }]
+    let found = called.map(|called| (called.to_string(), Some(called == 0)));
+    vec![Row::of(what, "0", "ab --budget 20s -- --policy P", found)]
 }
 
 /// A wrapper that has the made-up switch last so many nanoseconds.
@@ -230,22 +222,17 @@ fn power(program: &Program, policy: &str) -> Row {
         let of = |path| number(&json, path).ok_or_else(|| format!("no {path}"));
         Ok((of("detectable")?, of("elapsed_ns")? / 1e9))
     };
-    match (0..MINUTES).map(one).collect::<Result<Vec<_>, _>>() {
-        Err(why) => Row::failed(&what, &must_reach, why, command),
-        Ok(found) => {
-            let texts: Vec<String> =
-                found.iter().map(|(change, seconds)| format!("{:.2} % in {seconds:.0} s", change * 100.0)).collect();
-            let is_met = found.iter().all(|(change, seconds)| *change <= CHANGE && *seconds <= 62.0);
-            Row { what, must_reach, measured: texts.join(", "), is_met: Some(is_met), command }
-        }
-    }
+    let found = (0..MINUTES).map(one).collect::<Result<Vec<_>, _>>().map(|found| {
+        let texts: Vec<String> =
+            found.iter().map(|(change, seconds)| format!("{:.2} % in {seconds:.0} s", change * 100.0)).collect();
+        (texts.join(", "), Some(found.iter().all(|(change, seconds)| *change <= CHANGE && *seconds <= 62.0)))
+    });
+    Row::of(what, must_reach, command, found)
 }
 
 /// A made-up switch that is longer by the change.
 fn small(program: &Program) -> Row {
     let what = format!("ab of made-up switches of 2 us and 2.04 us, {MINUTES} times: slower, and within 1 % of it");
-    let must_reach = format!(">= {}", MINUTES - 1);
-    let command = "ab --base-with SWITCH --new-with SWITCH".to_owned();
     let (base, new) = (made_up(2_000.0), made_up(2_000.0 * (1.0 + CHANGE)));
     let is_found = |_| -> Result<bool, String> {
         let words = ["ab", "--budget", "60s", "--base-with", &base, "--new-with", &new];
@@ -253,8 +240,7 @@ fn small(program: &Program) -> Row {
         let ratio = pair["ratio"].as_f64().unwrap_or(f64::NAN);
         Ok(pair["verdict"] == "slower" && (ratio / (1.0 + CHANGE) - 1.0).abs() <= 0.01)
     };
-    match (0..MINUTES).map(|trial| is_found(trial).map(usize::from)).sum::<Result<usize, String>>() {
-        Err(why) => Row::failed(&what, &must_reach, why, command),
-        Ok(found) => Row { what, must_reach, measured: found.to_string(), is_met: Some(found + 1 >= MINUTES), command },
-    }
+    let found = (0..MINUTES).map(|trial| is_found(trial).map(usize::from)).sum::<Result<usize, String>>();
+    let found = found.map(|found| (found.to_string(), Some(found + 1 >= MINUTES)));
+    Row::of(what, format!(">= {}", MINUTES - 1), "ab --base-with SWITCH --new-with SWITCH", found)
 }

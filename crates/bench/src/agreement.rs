@@ -20,24 +20,18 @@ const PIPE: [&str; 7] = ["measure", "--mechanism", "pipe", "--no-counters", "--b
 fn precision(program: &Program) -> Row {
     let (what, must_reach) = ("pipe, direct cost: half-width of the 90 % interval after 2 s", "<= 1 %");
     let arguments = [&PIPE[..], &["0.1%"]].concat();
-    let command = arguments.join(" ");
     let outcomes = (0..RUNS).map(|_| program.run(&arguments).and_then(|ran| half_width_percent(&ran.json)));
     let (widths, failures): (Vec<_>, Vec<_>) = outcomes.partition(Result::is_ok);
     let widths: Vec<f64> = widths.into_iter().flatten().collect();
-    match (Spread::of(&widths), failures.into_iter().find_map(Result::err)) {
-        (Some(spread), why) => Row {
-            what: what.to_owned(),
-            must_reach: must_reach.to_owned(),
-            measured: format!(
-                "{spread} %; {} of {RUNS} runs measured{}",
-                widths.len(),
-                why.map_or_else(String::new, |why| format!(" ({why})"))
-            ),
-            is_met: Some(spread.median <= 1.0),
-            command,
-        },
-        (None, why) => Row::failed(what, must_reach, why.unwrap_or_default(), command),
-    }
+    let found = match (Spread::of(&widths), failures.into_iter().find_map(Result::err)) {
+        (Some(spread), why) => {
+            let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+            let measured = format!("{spread} %; {} of {RUNS} runs measured{why}", widths.len());
+            Ok((measured, Some(spread.median <= 1.0)))
+        }
+        (None, why) => Err(why.unwrap_or_default()),
+    };
+    Row::of(what, must_reach, arguments.join(" "), found)
 }
 
 fn half_width_percent(json: &serde_json::Value) -> Result<f64, String> {
@@ -50,26 +44,20 @@ fn half_width_percent(json: &serde_json::Value) -> Result<f64, String> {
 fn agreement(program: &Program) -> Row {
     let (what, must_reach) = ("pipe, direct cost: ten runs, largest deviation from their median", "<= 3 %");
     let arguments = [&PIPE[..], &["1%"]].concat();
-    let command = arguments.join(" ");
     let estimates: Vec<f64> =
         (0..RUNS).filter_map(|_| number(&program.run(&arguments).ok()?.json, "results.0.direct_ns.estimate")).collect();
-    match Spread::of(&estimates) {
-        Some(spread) if estimates.len() == RUNS => Row {
-            what: what.to_owned(),
-            must_reach: must_reach.to_owned(),
-            measured: format!("{:.2} %; {spread} ns", spread.largest_deviation_percent()),
-            is_met: Some(spread.largest_deviation_percent() <= 3.0),
-            command,
-        },
-        _ => Row::failed(what, must_reach, format!("{} of {RUNS} runs measured", estimates.len()), command),
-    }
+    let found = Spread::of(&estimates).filter(|_| estimates.len() == RUNS).map(|spread| {
+        let deviation = spread.largest_deviation_percent();
+        (format!("{deviation:.2} %; {spread} ns"), Some(deviation <= 3.0))
+    });
+    let found = found.ok_or_else(|| format!("{} of {RUNS} runs measured", estimates.len()));
+    Row::of(what, must_reach, arguments.join(" "), found)
 }
 
 /// The round trip under the default policy on one CPU, against perf's, in turn.
 fn against_perf(program: &Program) -> Row {
     let what = "pipe, round trip on one CPU without real-time priority, over perf bench sched pipe's, in turn";
-    let must_reach = "side by side";
-    let command = "measure --mechanism pipe --no-rt --cpu C | taskset -c C perf bench sched pipe -l 50000".to_owned();
+    let command = "measure --mechanism pipe --no-rt --cpu C | taskset -c C perf bench sched pipe -l 50000";
     let ratios: Vec<(f64, f64)> = (0..RUNS)
         .filter_map(|_| {
             let ran = program.run(&[&PIPE[..], &["1%", "--no-rt", "--cpu", "0"]].concat()).ok()?;
@@ -79,16 +67,11 @@ fn against_perf(program: &Program) -> Row {
     let ours = Spread::of(&ratios.iter().map(|(ours, _)| *ours).collect::<Vec<_>>());
     let theirs = Spread::of(&ratios.iter().map(|(_, theirs)| *theirs).collect::<Vec<_>>());
     let ratio = Spread::of(&ratios.iter().map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>());
-    let (Some(ours), Some(theirs), Some(ratio)) = (ours, theirs, ratio) else {
-        return Row::failed(what, must_reach, "perf bench is not to be had (package linux-perf)".to_owned(), command);
-    };
-    Row {
-        what: what.to_owned(),
-        must_reach: must_reach.to_owned(),
-        measured: format!("ratio {ratio}; ours {ours} ns, perf's {theirs} ns; {} pairs", ratios.len()),
-        is_met: None,
-        command,
-    }
+    let found = ours.zip(theirs).zip(ratio).map(|((ours, theirs), ratio)| {
+        (format!("ratio {ratio}; ours {ours} ns, perf's {theirs} ns; {} pairs", ratios.len()), None)
+    });
+    let found = found.ok_or("perf bench is not to be had (package linux-perf)");
+    Row::of(what, "side by side", command, found)
 }
 
 /// `perf bench` calls a round trip an op, and prints microseconds.
@@ -103,7 +86,6 @@ fn perf_round_trip_ns() -> Option<f64> {
 pub(crate) fn fiber(program: &Program) -> Vec<Row> {
     let (what, must_reach) = ("fiber, direct cost: half-width of the 90 % interval", "<= 0.1 ns");
     let arguments = ["measure", "--mechanism", "fiber", "--no-counters", "--budget", "2s", "--precision", "0.5%"];
-    let command = arguments.join(" ");
     let runs: Vec<(f64, f64)> = (0..RUNS)
         .filter_map(|_| {
             let json = program.run(&arguments).ok()?.json;
@@ -113,14 +95,8 @@ pub(crate) fn fiber(program: &Program) -> Vec<Row> {
         .collect();
     let estimates = Spread::of(&runs.iter().map(|(estimate, _)| *estimate).collect::<Vec<_>>());
     let widths = Spread::of(&runs.iter().map(|(_, width)| *width).collect::<Vec<_>>());
-    let (Some(estimates), Some(widths)) = (estimates, widths) else {
-        return vec![Row::failed(what, must_reach, "no run measured it".to_owned(), command)];
-    };
-    vec![Row {
-        what: what.to_owned(),
-        must_reach: must_reach.to_owned(),
-        measured: format!("{widths} ns; estimates {estimates} ns; {} runs", runs.len()),
-        is_met: Some(widths.median <= 0.1),
-        command,
-    }]
+    let found = estimates.zip(widths).map(|(estimates, widths)| {
+        (format!("{widths} ns; estimates {estimates} ns; {} runs", runs.len()), Some(widths.median <= 0.1))
+    });
+    vec![Row::of(what, must_reach, arguments.join(" "), found.ok_or("no run measured it"))]
 }

@@ -39,17 +39,9 @@ fn rows(both: &[Program; 2], command: &str) -> Result<Vec<Row>, String> {
     run(words(&gzip), None)?;
     let rounds: Vec<Round> = (0..ROUNDS).map(|_| round(both, &gzip, &trace)).collect::<Result<_, _>>()?;
     let row = |what: &str, most: f64, of: &dyn Fn(&Round) -> f64| {
-        let (what, must_reach) = (format!("{what}, elapsed time, in turn"), format!("<= {most}"));
-        match Spread::of(&rounds.iter().map(of).collect::<Vec<_>>()) {
-            None => Row::failed(&what, &must_reach, "no round".to_owned(), command.to_owned()),
-            Some(ratio) => Row {
-                what,
-                must_reach,
-                measured: format!("{ratio}; {ROUNDS} rounds"),
-                is_met: Some(ratio.median <= most),
-                command: command.to_owned(),
-            },
-        }
+        let ratio = Spread::of(&rounds.iter().map(of).collect::<Vec<_>>()).ok_or("no round");
+        let found = ratio.map(|ratio| (format!("{ratio}; {ROUNDS} rounds"), Some(ratio.median <= most)));
+        Row::of(format!("{what}, elapsed time, in turn"), format!("<= {most}"), command, found)
     };
     Ok(vec![
         row("capture of gzip by the program of make build over gzip alone", MOST_OF_NATIVE, &|round| {

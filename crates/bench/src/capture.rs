@@ -70,9 +70,7 @@ fn round(program: &Program, gzip: &[&str], trace: &Path) -> Result<Round, String
 
 /// What remains if the tool's output is not read: the least that a capture with this tool can take.
 fn tool_alone(rounds: &[Round]) -> Row {
-    let what =
-        "gzip under the tool alone, nothing read or written, over gzip alone and over valgrind --tool=none".to_owned();
-    let (must_reach, command) = ("side by side".to_owned(), "examples/unread gzip -c TEXT".to_owned());
+    let what = "gzip under the tool alone, nothing read or written, over gzip alone and over valgrind --tool=none";
     let spread = |of: &dyn Fn(&Round, &Cost) -> f64| -> Result<Spread, String> {
         let each = rounds.iter().map(|round| round.alone.clone().map(|alone| of(round, &alone)));
         Spread::of(&each.collect::<Result<Vec<_>, _>>()?).ok_or("no round".to_owned())
@@ -84,10 +82,7 @@ fn tool_alone(rounds: &[Round]) -> Row {
         let cpu = spread(&|_, alone| alone.cpu.as_secs_f64())?;
         Ok(format!("{native}; {none}; {seconds} s ({cpu} s of CPU); {} rounds", rounds.len()))
     };
-    match measured() {
-        Ok(measured) => Row { what, must_reach, measured, is_met: None, command },
-        Err(why) => Row::failed(&what, &must_reach, why, command),
-    }
+    Row::of(what, "side by side", "examples/unread gzip -c TEXT", measured().map(|measured| (measured, None)))
 }
 
 fn valgrind(flags: &[&str], command: &[&str]) -> Command {
@@ -103,16 +98,11 @@ fn against(command: &str, what: &str, most: f64, rounds: &[Round], other: impl F
     let cpu = seconds(&|round| round.ours.cpu.as_secs_f64());
     let theirs = seconds(&|round| other(round).wall.as_secs_f64());
     let (what, must_reach) = (format!("capture of gzip over {what}, elapsed time, in turn"), format!("<= {most}"));
-    let (Some(ratio), Some(ours), Some(cpu), Some(theirs)) = (ratio, ours, cpu, theirs) else {
-        return Row::failed(&what, &must_reach, "no round".to_owned(), command.to_owned());
-    };
-    Row {
-        what,
-        must_reach,
-        measured: format!("{ratio}; ours {ours} s ({cpu} s of CPU), theirs {theirs} s; {} rounds", rounds.len()),
-        is_met: Some(ratio.median <= most),
-        command: command.to_owned(),
-    }
+    let found = ratio.zip(ours).zip(cpu.zip(theirs)).map(|((ratio, ours), (cpu, theirs))| {
+        let measured = format!("{ratio}; ours {ours} s ({cpu} s of CPU), theirs {theirs} s; {} rounds", rounds.len());
+        (measured, Some(ratio.median <= most))
+    });
+    Row::of(what, must_reach, command, found.ok_or("no round"))
 }
 
 fn size(command: &str, bytes_per_instruction: f64) -> Row {
@@ -141,16 +131,9 @@ fn other_tools(gzip: &[&str]) -> Result<Vec<Row>, String> {
     let row = |(name, flags): &(&str, &[&str])| {
         let what = format!("gzip of 1 MB under {name}, over gzip alone");
         let command = format!("valgrind {} gzip -c TEXT", flags.join(" "));
-        match run(valgrind(flags, gzip), None) {
-            Err(why) => Row::failed(&what, "side by side", why, command),
-            Ok(cost) => Row {
-                what,
-                must_reach: "side by side".to_owned(),
-                measured: format!("{:.0}; {:.1} s", cost.wall.as_secs_f64() / native, cost.wall.as_secs_f64()),
-                is_met: None,
-                command,
-            },
-        }
+        let found = run(valgrind(flags, gzip), None)
+            .map(|cost| (format!("{:.0}; {:.1} s", cost.wall.as_secs_f64() / native, cost.wall.as_secs_f64()), None));
+        Row::of(what, "side by side", command, found)
     };
     Ok(tools.iter().map(row).collect())
 }

@@ -34,15 +34,12 @@ pub(crate) fn against_itself(program: &Program) -> Vec<Row> {
         }
     };
     let counts = [of_pairs(program, &records), of_sets(program, &records[..IN_SETS])];
-    let row = |(what, count): (String, Result<Count, String>)| match count {
-        Err(why) => Row::failed(&what, &must_reach, why, command.clone()),
-        Ok(count) => Row {
-            measured: format!("{} of {} ({} could not be compared)", count.called, count.compared, count.failed),
-            is_met: (count.compared > 0).then_some(count.called * 100 <= count.compared * NOMINAL_PERCENT),
-            what,
-            must_reach: must_reach.clone(),
-            command: command.clone(),
-        },
+    let row = |(what, count): (String, Result<Count, String>)| {
+        let found = count.map(|Count { called, compared, failed }| {
+            let is_met = (compared > 0).then_some(called * 100 <= compared * NOMINAL_PERCENT);
+            (format!("{called} of {compared} ({failed} could not be compared)"), is_met)
+        });
+        Row::of(what, &must_reach, &command, found)
     };
     whats.into_iter().zip(counts).map(row).chain([made_up_change(program)]).collect()
 }
@@ -55,13 +52,10 @@ fn made_up_change(program: &Program) -> Row {
     let what = format!(
         "made-up switches of 2 us and 2.1 us, 3 records a side: of {TRIALS} trials, slower and within 3 % of it"
     );
-    let must_reach = format!(">= {}", TRIALS - 1);
-    let command = "measure --mechanism synthetic --synthetic-switch 2us --budget 1s; compare".to_owned();
+    let command = "measure --mechanism synthetic --synthetic-switch 2us --budget 1s; compare";
     let found: Result<usize, String> = (0..TRIALS).map(|trial| finds_change(program, trial).map(usize::from)).sum();
-    match found {
-        Err(why) => Row::failed(&what, &must_reach, why, command),
-        Ok(found) => Row { what, must_reach, measured: found.to_string(), is_met: Some(found + 1 >= TRIALS), command },
-    }
+    let found = found.map(|found| (found.to_string(), Some(found + 1 >= TRIALS)));
+    Row::of(what, format!(">= {}", TRIALS - 1), command, found)
 }
 
 fn finds_change(program: &Program, trial: usize) -> Result<bool, String> {

@@ -11,22 +11,12 @@ fn preset(program: &Program, flag: &str, limit: f64) -> Row {
     let mut arguments = vec!["measure"];
     arguments.extend((!flag.is_empty()).then_some(flag));
     let command = arguments.join(" ");
-    let (what, must_reach) = (format!("duration of {command}"), format!("<= {limit} s"));
-    match program.run(&arguments) {
-        Err(why) => Row::failed(&what, &must_reach, why, command),
-        Ok(ran) => {
-            let seconds = ran.elapsed.as_secs_f64();
-            let results = ran.json["results"].as_array().map_or(0, Vec::len);
-            let measured = ran.json["results"]
-                .as_array()
-                .map_or(0, |results| results.iter().filter(|result| result["status"] != "not-measured").count());
-            Row {
-                what,
-                must_reach,
-                measured: format!("{seconds:.1} s ({measured} of {results} results measured)"),
-                is_met: Some(seconds <= limit),
-                command,
-            }
-        }
-    }
+    let found = program.run(&arguments).map(|ran| {
+        let seconds = ran.elapsed.as_secs_f64();
+        let results = ran.json["results"].as_array().map_or(&[][..], Vec::as_slice);
+        let measured = results.iter().filter(|result| result["status"] != "not-measured").count();
+        let all = results.len();
+        (format!("{seconds:.1} s ({measured} of {all} results measured)"), Some(seconds <= limit))
+    });
+    Row::of(format!("duration of {command}"), format!("<= {limit} s"), command, found)
 }

@@ -163,25 +163,16 @@ fn inject(program: &Program, options: &[&str], command: &[String]) -> Result<Val
 /// A loop with hardly any data, beside the loop of `measure`.
 fn direct(program: &Program) -> Row {
     let what = "a preemption of a loop by a task that touches nothing, less the preempt row of measure";
-    let (must_reach, command) = ("within 0.3 us", "inject --footprint 0 -- CHASE of 64 B".to_owned());
     let injected = inject(program, &["--footprint", "0", "--budget", "20s"], &chase("64", "90000000"));
     let measured = program.run(&["measure", "--mechanism", "preempt", "--between", "process", "--budget", "20s"]);
     let found = injected.and_then(|injected| {
         let measured = measured?.json;
         let preemption = switches(&measured).ok_or("measure found no preemption")?;
         let cost = number(&injected, "footprints.0.cost_ns.estimate").ok_or("inject found no cost")?;
-        Ok((cost, preemption))
+        let measured = format!("{:.2} us less {:.2} us", cost / 1e3, preemption / 1e3);
+        Ok((measured, Some((cost - preemption).abs() <= 300.0)))
     });
-    match found {
-        Err(why) => Row::failed(what, must_reach, why, command),
-        Ok((cost, preemption)) => Row {
-            what: what.to_owned(),
-            must_reach: must_reach.to_owned(),
-            measured: format!("{:.2} us less {:.2} us", cost / 1e3, preemption / 1e3),
-            is_met: Some((cost - preemption).abs() <= 300.0),
-            command,
-        },
-    }
+    Row::of(what, "within 0.3 us", "inject --footprint 0 -- CHASE of 64 B", found)
 }
 
 /// What a whole preemption takes, by `measure`.
@@ -201,7 +192,6 @@ fn reload(program: &Program, (bytes, size, steps): (&str, &str, &str)) -> Row {
     let what = format!(
         "bringing back {size} of a chase behind {AWAY}: found, less that of a loop without data, over what the chase itself takes longer"
     );
-    let must_reach = "within 10 %";
     let command = format!("inject --footprint {AWAY} --budget 60s -- CHASE of {size}");
     let options = ["--footprint", AWAY, "--budget", "60s"];
     let [injected, without_data] =
@@ -211,29 +201,13 @@ fn reload(program: &Program, (bytes, size, steps): (&str, &str, &str)) -> Row {
         let cpu = number(&injected, "plan.cpu").ok_or("inject names no CPU")?;
         let bytes = bytes.parse().map_err(|_| "no number of bytes")?;
         let whole = own_reload(CpuId(cpu as u32), bytes, AWAY_BYTES).map_err(|error| error.to_string())?;
-        Ok((found - loops, half.hypot(loops_half), whole))
+        let (found, half) = (found - loops, half.hypot(loops_half));
+        let [us, low, high, of] = [found, found - half, found + half, whole].map(|ns| ns / 1e3);
+        let ratio = found / whole;
+        let measured = format!("{us:.2} us ({low:.2} to {high:.2}) over {of:.2} us: {ratio:.2}");
+        Ok((measured, Some((ratio - 1.0).abs() <= 0.1)))
     });
-    match found {
-        Err(why) => Row::failed(&what, must_reach, why, command),
-        Ok((found, half, whole)) => {
-            let (low, high) = (found - half, found + half);
-            let us = 1e3;
-            Row {
-                what,
-                must_reach: must_reach.to_owned(),
-                measured: format!(
-                    "{:.2} us ({:.2} to {:.2}) over {:.2} us: {:.2}",
-                    found / us,
-                    low / us,
-                    high / us,
-                    whole / us,
-                    found / whole
-                ),
-                is_met: Some((found / whole - 1.0).abs() <= 0.1),
-                command,
-            }
-        }
-    }
+    Row::of(what, "within 10 %", command, found)
 }
 
 /// How often a cost is found without preemptions.

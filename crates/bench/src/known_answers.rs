@@ -50,16 +50,11 @@ fn reload(program: &Program, size: &str, length: &str) -> Row {
 }
 
 fn row(what: &str, must_reach: &str, found: Option<Spread>, within: f64, command: String) -> Row {
-    match found {
-        None => Row::failed(what, must_reach, "no run measured it".to_owned(), command),
-        Some(ratio) => Row {
-            what: what.to_owned(),
-            must_reach: must_reach.to_owned(),
-            measured: format!("{ratio} over {RUNS} runs"),
-            is_met: Some((ratio.low - 1.0).abs() <= within && (ratio.high - 1.0).abs() <= within),
-            command,
-        },
-    }
+    let found = found.map(|ratio| {
+        let is_met = (ratio.low - 1.0).abs() <= within && (ratio.high - 1.0).abs() <= within;
+        (format!("{ratio} over {RUNS} runs"), Some(is_met))
+    });
+    Row::of(what, must_reach, command, found.ok_or("no run measured it"))
 }
 
 /// How often a difference is called where there is none.

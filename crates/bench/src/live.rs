@@ -11,28 +11,17 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
 }
 
 fn timesharing(program: &Program) -> Row {
-    let (what, must_reach) = ("trial of timesharing, 5000 switches under four designs, as it runs", "<= 180 s");
+    let what = "trial of timesharing, 5000 switches under four designs, as it runs";
     let record = program.path("live.parquet");
     let arguments = ["workload", "timesharing", "--design", FOUR, "--record", record.to_str().unwrap_or_default()];
-    let command = format!("workload timesharing --design {FOUR}");
-    match program.run(&arguments) {
-        Err(why) => Row::failed(what, must_reach, why, command),
-        Ok(ran) => {
-            let at = |name: &str| number(&ran.json, &format!("designs.0.{name}")).unwrap_or(f64::NAN);
-            let seconds = ran.elapsed.as_secs_f64();
-            let switches = at("switches.voluntary") + at("switches.involuntary");
-            Row {
-                what: what.to_owned(),
-                must_reach: must_reach.to_owned(),
-                measured: format!(
-                    "{seconds:.0} s; {switches} switches, {:.0} M instructions",
-                    at("instructions") / 1e6
-                ),
-                is_met: Some(seconds <= 180.0 && switches >= 4_990.0),
-                command,
-            }
-        }
-    }
+    let found = program.run(&arguments).map(|ran| {
+        let at = |name: &str| number(&ran.json, &format!("designs.0.{name}")).unwrap_or(f64::NAN);
+        let seconds = ran.elapsed.as_secs_f64();
+        let switches = at("switches.voluntary") + at("switches.involuntary");
+        let measured = format!("{seconds:.0} s; {switches} switches, {:.0} M instructions", at("instructions") / 1e6);
+        (measured, Some(seconds <= 180.0 && switches >= 4_990.0))
+    });
+    Row::of(what, "<= 180 s", format!("workload timesharing --design {FOUR}"), found)
 }
 
 /// Peak memory of a short and a long live run of many short processes.
@@ -51,17 +40,11 @@ fn memory(program: &Program) -> Row {
 
 /// The peak of a long run in MiB over that of a short one.
 fn bounded(what: &str, command: String, short: Result<f64, String>, long: Result<f64, String>) -> Row {
-    let must_reach = "bounded";
-    match (short, long) {
-        (Ok(short), Ok(long)) => Row {
-            what: what.to_owned(),
-            must_reach: must_reach.to_owned(),
-            measured: format!("{:.2}; {long:.0} MiB over {short:.0} MiB at the peak", long / short),
-            is_met: Some(long <= 1.25 * short),
-            command,
-        },
-        (Err(why), _) | (_, Err(why)) => Row::failed(what, must_reach, why, command),
-    }
+    let found = short.and_then(|short| Ok((short, long?))).map(|(short, long)| {
+        let measured = format!("{:.2}; {long:.0} MiB over {short:.0} MiB at the peak", long / short);
+        (measured, Some(long <= 1.25 * short))
+    });
+    Row::of(what, "bounded", command, found)
 }
 
 /// Peak memory of the same simulation of a trace, and of one sixteen times as long.

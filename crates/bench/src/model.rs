@@ -112,15 +112,14 @@ fn beside(program: &Program, prices: &Prices, subject: &Subject) -> (Row, bool) 
     let what = format!("cold caches of {}: by the model, and found", subject.name);
     let (must_reach, command) = ("within 25 % or the interval".to_owned(), subject.words.join(" "));
     let command: String = command.chars().take(60).collect();
-    match compared(program, prices, subject) {
-        Err(why) => (Row::failed(&what, &must_reach, why, command), false),
-        Ok(all) => {
-            let is_right = all.iter().all(Compared::is_right);
-            let measured = all.iter().map(Compared::told).collect::<Vec<_>>().join("; ");
-            eprintln!("{}: {measured}", subject.name);
-            (Row { what, must_reach, measured, is_met: Some(is_right), command }, is_right)
-        }
-    }
+    let found = compared(program, prices, subject).map(|all| {
+        let measured = all.iter().map(Compared::told).collect::<Vec<_>>().join("; ");
+        eprintln!("{}: {measured}", subject.name);
+        (measured, Some(all.iter().all(Compared::is_right)))
+    });
+    let row = Row::of(what, must_reach, command, found);
+    let is_right = row.is_met == Some(true);
+    (row, is_right)
 }
 
 fn compared(program: &Program, prices: &Prices, subject: &Subject) -> Result<Vec<Compared>, String> {

@@ -83,16 +83,10 @@ fn overhead(program: &Program) -> Vec<Row> {
         let what = format!("{} of a pinned perf bench sched pipe, added to each switch", watcher.0);
         let command = format!("{} taskset -c {CPU} perf bench sched pipe -l {TRIPS}", watcher.1.join(" "));
         let most = watcher.2.map_or("-".to_owned(), |most| format!("<= {most} ns"));
-        match Spread::of(added) {
-            None => Row::failed(&what, &most, "perf bench is not to be had, or what watches it".to_owned(), command),
-            Some(spread) => Row {
-                what,
-                must_reach: most,
-                measured: format!("{:.0} ns ({:.0} to {:.0})", spread.median, spread.low, spread.high),
-                is_met: watcher.2.map(|most| spread.median <= most),
-                command,
-            },
-        }
+        let found = Spread::of(added).map(|Spread { low, median, high }| {
+            (format!("{median:.0} ns ({low:.0} to {high:.0})"), watcher.2.map(|most| median <= most))
+        });
+        Row::of(what, most, command, found.ok_or("perf bench is not to be had, or what watches it"))
     };
     WATCHERS.iter().zip(&added).map(row).collect()
 }

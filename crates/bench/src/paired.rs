@@ -79,21 +79,13 @@ fn coverage(program: &Program, kib: u64, budget: &str, is_loud: bool) -> Row {
 fn half_width(program: &Program, mib: u64, budget: &str, limit: f64, is_loud: bool) -> Row {
     let arguments = pipe(mib << 10, budget);
     let what = format!("pipe, total cost of {mib} MiB, {}: half-width in {budget}", place(is_loud));
-    let must_reach = format!("<= {limit} %");
     let width = |_| {
         let [low, centre, high] = interval(&run(program, &arguments, is_loud)?, mib << 10)?;
         Some((high - low) / 2.0 / centre.abs() * 100.0)
     };
-    match Spread::of(&(0..5).filter_map(width).collect::<Vec<f64>>()) {
-        None => Row::failed(&what, &must_reach, "no run measured it".to_owned(), arguments.join(" ")),
-        Some(spread) => Row {
-            what,
-            must_reach,
-            measured: format!("{spread} %"),
-            is_met: Some(spread.median <= limit),
-            command: arguments.join(" "),
-        },
-    }
+    let found = Spread::of(&(0..5).filter_map(width).collect::<Vec<f64>>()).ok_or("no run measured it");
+    let found = found.map(|spread| (format!("{spread} %"), Some(spread.median <= limit)));
+    Row::of(what, format!("<= {limit} %"), arguments.join(" "), found)
 }
 
 /// A switch that is made up, and one that is a hundredth longer: whether each run of a second by itself keeps them apart.
@@ -180,14 +172,8 @@ fn agreement(runs: &[Vec<Value>]) -> Row {
         .collect();
     let (what, must_reach) =
         ("the same: largest deviation of direct costs in core cycles, median of all mechanisms", "<= 3 %");
-    match Spread::of(&deviations) {
-        None => Row::failed(what, must_reach, "no core cycles here".to_owned(), "measure".to_owned()),
-        Some(spread) => Row {
-            what: what.to_owned(),
-            must_reach: must_reach.to_owned(),
-            measured: format!("{spread} % over {} mechanisms", deviations.len()),
-            is_met: Some(spread.median <= 3.0),
-            command: "measure".to_owned(),
-        },
-    }
+    let found = Spread::of(&deviations)
+        .ok_or("no core cycles here")
+        .map(|spread| (format!("{spread} % over {} mechanisms", deviations.len()), Some(spread.median <= 3.0)));
+    Row::of(what, must_reach, "measure", found)
 }

@@ -60,44 +60,28 @@ fn paged(
     command: &str,
     record: Result<PathBuf, String>,
 ) -> Row {
-    let must_reach = format!("< {most_s} s, {most_mib} MiB");
     let page = program.path("page.html");
     let rounds = record.and_then(|record| {
         let once = |_| run(program.command(&["report", text(&record), "-o", text(&page)]), None);
         (0..ROUNDS).map(once).collect::<Result<Vec<Cost>, String>>()
     });
-    match rounds.map(|rounds| (seconds(&rounds), rounds)) {
-        Ok((Some(elapsed), rounds)) => {
-            let mib = rounds.iter().map(|cost| cost.peak_bytes).max().unwrap_or(0) >> 20;
-            Row {
-                what: what.to_owned(),
-                must_reach,
-                measured: format!("{elapsed} s, {mib} MiB at the peak; {ROUNDS} rounds"),
-                is_met: Some(elapsed.median < most_s && mib <= most_mib),
-                command: command.to_owned(),
-            }
-        }
-        Ok((None, _)) => Row::failed(what, &must_reach, "no round".to_owned(), command.to_owned()),
-        Err(why) => Row::failed(what, &must_reach, why, command.to_owned()),
-    }
+    let found = rounds.and_then(|rounds| {
+        let elapsed = seconds(&rounds).ok_or("no round")?;
+        let mib = rounds.iter().map(|cost| cost.peak_bytes).max().unwrap_or(0) >> 20;
+        let is_met = elapsed.median < most_s && mib <= most_mib;
+        Ok((format!("{elapsed} s, {mib} MiB at the peak; {ROUNDS} rounds"), Some(is_met)))
+    });
+    Row::of(what, format!("< {most_s} s, {most_mib} MiB"), command, found)
 }
 
 fn comparison(program: &Program, full: Result<PathBuf, String>, quick: Result<PathBuf, String>) -> Row {
-    let (what, must_reach, command) =
-        ("comparison of a --full record with a --quick one", "< 1 s", "compare FULL QUICK");
     let rounds = full.and_then(|full| Ok((full, quick?))).and_then(|(full, quick)| {
         let once = |_| run(program.command(&["compare", text(&full), text(&quick)]), None);
         (0..ROUNDS).map(once).collect::<Result<Vec<Cost>, String>>()
     });
-    match rounds.map(|rounds| seconds(&rounds)) {
-        Ok(Some(elapsed)) => Row {
-            what: what.to_owned(),
-            must_reach: must_reach.to_owned(),
-            measured: format!("{elapsed} s; {ROUNDS} rounds"),
-            is_met: Some(elapsed.median < 1.0),
-            command: command.to_owned(),
-        },
-        Ok(None) => Row::failed(what, must_reach, "no round".to_owned(), command.to_owned()),
-        Err(why) => Row::failed(what, must_reach, why, command.to_owned()),
-    }
+    let found = rounds.and_then(|rounds| {
+        let elapsed = seconds(&rounds).ok_or("no round")?;
+        Ok((format!("{elapsed} s; {ROUNDS} rounds"), Some(elapsed.median < 1.0)))
+    });
+    Row::of("comparison of a --full record with a --quick one", "< 1 s", "compare FULL QUICK", found)
 }

@@ -12,8 +12,19 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// What was measured with whether that is enough, or why nothing was.
+    pub(crate) fn of(
+        what: impl Into<String>,
+        must_reach: impl Into<String>,
+        command: impl Into<String>,
+        found: Result<(String, Option<bool>), impl Into<String>>,
+    ) -> Row {
+        let (measured, is_met) = found.unwrap_or_else(|why| (why.into(), None));
+        Row { what: what.into(), must_reach: must_reach.into(), measured, is_met, command: command.into() }
+    }
+
     /// A figure that could not be measured, and why.
     pub(crate) fn failed(what: &str, must_reach: &str, why: String, command: String) -> Row {
-        Row { what: what.to_owned(), must_reach: must_reach.to_owned(), measured: why, is_met: None, command }
+        Row::of(what, must_reach, command, Err(why))
     }
 }

@@ -137,82 +137,55 @@ fn rate(what: &str, least: f64, seconds: &[f64], trace: &Trace, designs: &str, s
     let rates: Vec<f64> = seconds.iter().map(|seconds| trace.references / seconds / 1e6).collect();
     let (what, must_reach) = (format!("simulation of {what}, references a second"), format!(">= {least} M/s"));
     let command = format!("simulate FILE --design {designs}");
-    match Spread::of(&rates) {
-        None => Row::failed(&what, &must_reach, "no round".to_owned(), command),
-        Some(spread) => Row {
-            what,
-            must_reach,
-            measured: format!(
-                "{spread} M/s; {:.0} M structure-views a second; {:.0} M references, {} rounds",
-                spread.median * VIEWS * structures as f64,
-                trace.references / 1e6,
-                rates.len()
-            ),
-            is_met: Some(spread.median >= least),
-            command,
-        },
-    }
+    let found = Spread::of(&rates).ok_or("no round").map(|spread| {
+        let measured = format!(
+            "{spread} M/s; {:.0} M structure-views a second; {:.0} M references, {} rounds",
+            spread.median * VIEWS * structures as f64,
+            trace.references / 1e6,
+            rates.len()
+        );
+        (measured, Some(spread.median >= least))
+    });
+    Row::of(what, must_reach, command, found)
 }
 
 /// The same two designs on one CPU and on two.
 fn two_cpus(seconds: &[Vec<f64>; ON_CPUS.len()]) -> Row {
-    let what = "simulation of two designs of today, on one CPU over on two, in turn".to_owned();
-    let must_reach = format!(">= {LEAST_OF_TWO_CPUS}");
+    let what = "simulation of two designs of today, on one CPU over on two, in turn";
     let command = format!("taskset -c 0 simulate FILE --design {TWO_DESIGNS} --threads 1 | simulate ... --threads 2");
     let [one, beside, two] = seconds;
     let over_two = |seconds: &[f64]| -> Vec<f64> { seconds.iter().zip(two).map(|(one, two)| one / two).collect() };
-    match (Spread::of(&over_two(one)), Spread::of(&over_two(beside))) {
-        (Some(ratio), Some(beside)) => Row {
-            what,
-            must_reach,
-            measured: format!(
-                "{ratio}; {beside} where one thread simulates and another reads the trace; {} rounds",
-                one.len()
-            ),
-            is_met: Some(ratio.median >= LEAST_OF_TWO_CPUS),
-            command,
-        },
-        _ => Row::failed(&what, &must_reach, "no round".to_owned(), command),
-    }
+    let both = Spread::of(&over_two(one)).zip(Spread::of(&over_two(beside))).ok_or("no round");
+    let found = both.map(|(ratio, beside)| {
+        let rest = format!("{beside} where one thread simulates and another reads the trace; {} rounds", one.len());
+        (format!("{ratio}; {rest}"), Some(ratio.median >= LEAST_OF_TWO_CPUS))
+    });
+    Row::of(what, format!(">= {LEAST_OF_TWO_CPUS}"), command, found)
 }
 
 fn ratio(many: &Many) -> Row {
-    let (what, must_reach) = (format!("simulation of {} over one of them, in turn", many.what), "<= 8");
-    let command = "simulate FILE --design ONE.toml | simulate FILE --design ONE.toml,...".to_owned();
+    let what = format!("simulation of {} over one of them, in turn", many.what);
+    let command = "simulate FILE --design ONE.toml | simulate FILE --design ONE.toml,...";
     let [one, all] = &many.seconds;
     let ratios: Vec<f64> = all.iter().zip(one).map(|(all, one)| all / one).collect();
-    let (Some(ratio), Some(one), Some(all)) = (Spread::of(&ratios), Spread::of(one), Spread::of(all)) else {
-        return Row::failed(&what, must_reach, "no round".to_owned(), command);
-    };
-    Row {
-        what,
-        must_reach: must_reach.to_owned(),
-        measured: format!("{ratio}; one {one} s, all {all} s; {} rounds", ratios.len()),
-        is_met: Some(ratio.median <= 8.0),
-        command,
-    }
+    let spreads = Spread::of(&ratios).zip(Spread::of(one)).zip(Spread::of(all)).ok_or("no round");
+    let found = spreads.map(|((ratio, one), all)| {
+        (format!("{ratio}; one {one} s, all {all} s; {} rounds", ratios.len()), Some(ratio.median <= 8.0))
+    });
+    Row::of(what, "<= 8", command, found)
 }
 
 fn cachegrind(trace: &Trace) -> Row {
-    let (what, must_reach) = ("cachegrind, one design, on the same programs one after another", "side by side");
+    let what = "cachegrind, one design, on the same programs one after another";
     let flags = ["valgrind", "-q", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"];
     let seconds = |line: &Vec<String>| {
         let mut command = words(&flags);
         command.args(line);
         run(command, None).map(|cost| cost.wall.as_secs_f64())
     };
-    let command = flags.join(" ");
-    match trace.lines.iter().map(seconds).sum::<Result<f64, String>>() {
-        Err(why) => Row::failed(what, must_reach, why, command),
-        Ok(seconds) => Row {
-            what: what.to_owned(),
-            must_reach: must_reach.to_owned(),
-            measured: format!(
-                "{:.0} M/s with the running of the programs; {seconds:.1} s",
-                trace.references / seconds / 1e6
-            ),
-            is_met: None,
-            command,
-        },
-    }
+    let found = trace.lines.iter().map(seconds).sum::<Result<f64, String>>().map(|seconds| {
+        let rate = trace.references / seconds / 1e6;
+        (format!("{rate:.0} M/s with the running of the programs; {seconds:.1} s"), None)
+    });
+    Row::of(what, "side by side", flags.join(" "), found)
 }

@@ -144,6 +144,9 @@ fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
     tries.min_by_key(|(width, _)| *width).map(|(_, pair)| pair).expect("64 tries are not none")
 }
 
+/// Long enough for a rate good to a millionth: two readings are a few tens of nanoseconds apart.
+const FIRST: Nanos = Nanos::millis(60);
+
 /// A calibration that goes on: started once, read as often as wanted, the more precise the later.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration {
@@ -155,6 +158,13 @@ impl Calibration {
     /// Takes the first pair of readings.
     pub fn start(clock: Clock) -> Calibration {
         Calibration { clock, start: reading_pair(clock) }
+    }
+
+    /// One with its first rate, which is good to a millionth; it waits for that.
+    pub fn begun(clock: Clock) -> (Calibration, TickRate) {
+        let calibration = Calibration::start(clock);
+        std::thread::sleep(FIRST.as_duration());
+        (calibration, calibration.rate())
     }
 
     /// Ticks a second from the start until now; call it at least 10 ms after the start.

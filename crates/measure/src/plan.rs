@@ -47,6 +47,18 @@ pub enum PlacementChoice {
     Unpinned,
 }
 
+impl PlacementChoice {
+    /// Those that it names; none where the scheduler chooses.
+    pub fn cpus(&self) -> Vec<CpuId> {
+        match self {
+            PlacementChoice::One(cpu) => vec![*cpu],
+            PlacementChoice::Pair(a, b) | PlacementChoice::OneAndPair(a, b) => vec![*a, *b],
+            PlacementChoice::Matrix(cpus) => cpus.clone(),
+            PlacementChoice::Unpinned => Vec::new(),
+        }
+    }
+}
+
 /// What the user selects. An empty list means the preset's choice.
 #[derive(Clone, Debug)]
 pub struct Selection {

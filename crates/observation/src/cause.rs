@@ -2,21 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a task left its CPU, in the order and with the numbers of `enum reason` in `observe/bpf/layout.h`.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    JsonSchema,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::FromRepr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(JsonSchema, Serialize, Deserialize, strum::Display, strum::FromRepr)]
 #[repr(u32)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -96,9 +83,8 @@ pub enum Entry {
 }
 
 /// What a wait in futex is for, as far as its arguments show.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize, strum::Display,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(JsonSchema, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum FutexWait {

@@ -18,9 +18,8 @@ pub use prices::{PRICES_SCHEMA, Price, Prices, SwitchPath};
 pub const PROFILE_SCHEMA: &str = "switchcost.profile/1";
 
 /// How a line is asked for: what hardware can do about a miss, and so its price, depends on it.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, JsonSchema, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Display, EnumIter, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Kind {

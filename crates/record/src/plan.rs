@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -9,9 +10,8 @@ use switchcost_workload::WorkingSet;
 use crate::{Between, Mechanism, RuntimeCase, VectorCase};
 
 /// The scheduling policy of the tasks.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Policy {
@@ -155,6 +155,14 @@ pub struct Plan {
     /// What a timed batch is, where that was asked for; absent where nothing was.
     #[serde(default, skip_serializing_if = "Rounds::is_usual")]
     pub rounds: Rounds,
+}
+
+impl Plan {
+    /// All CPUs that tasks of the cases are pinned to, each once, by number.
+    pub fn cpus(&self) -> Vec<CpuId> {
+        let cpus: BTreeSet<CpuId> = self.cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect();
+        cpus.into_iter().collect()
+    }
 }
 
 /// What a timed batch is otherwise than usual: a *round* in the code of Li, Ding and Shen 2007.

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::compare::{Basis, Comparison, Difference};
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::for_programs::{Document, Form, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -64,7 +64,9 @@ pub(crate) fn blocks(comparison: &Comparison) -> Vec<Block> {
 
 fn add(page: &mut Page, comparison: &Comparison) {
     page.paragraph(&answer::answer(comparison));
-    add_designs(page, &comparison.designs);
+    if !comparison.designs.is_empty() {
+        add_differences(page, "Designs", &comparison.designs);
+    }
     add_environment(page, &comparison.environment);
     if !comparison.pairs.is_empty() {
         page.heading(title(comparison), &sides(comparison));
@@ -96,32 +98,23 @@ fn sides(comparison: &Comparison) -> String {
     format!("base is {}, new is {}", names(&comparison.base_records), names(&comparison.new_records))
 }
 
-fn add_designs(page: &mut Page, differences: &[Difference]) {
-    if !differences.is_empty() {
-        page.heading("Designs", "what is not the same on both sides");
-        page.grid(&environment(Grid::new(1), differences));
-    }
-}
-
-fn add_environment(page: &mut Page, differences: &[Difference]) {
-    if differences.is_empty() {
-        page.heading("Environment", "the same on both sides, as far as recorded");
-        return;
-    }
-    page.heading("Environment", "what is not the same on both sides");
+fn add_differences(page: &mut Page, title: &str, differences: &[Difference]) {
+    page.heading(title, "what is not the same on both sides");
     page.grid(&environment(Grid::new(1), differences));
 }
 
+fn add_environment(page: &mut Page, differences: &[Difference]) {
+    match differences {
+        [] => page.heading("Environment", "the same on both sides, as far as recorded"),
+        _ => add_differences(page, "Environment", differences),
+    }
+}
+
 /// Facts that differ, a row each, in an empty table.
-fn environment(mut grid: Grid, differences: &[Difference]) -> Grid {
-    for name in ["fact", "base", "new"] {
-        grid.column(name, Side::Left);
-    }
-    for difference in differences {
-        let values = |values: &[String]| Entry::from(values.join(" | "));
-        grid.row(vec![Entry::from(&difference.what), values(&difference.base), values(&difference.new)]);
-    }
-    grid
+fn environment(grid: Grid, differences: &[Difference]) -> Grid {
+    let values = |values: &[String]| Entry::from(values.join(" | "));
+    let row = |fact: &Difference| vec![Entry::from(&fact.what), values(&fact.base), values(&fact.new)];
+    grid.left(["fact", "base", "new"]).with_rows(differences.iter().map(row))
 }
 
 fn add_method(page: &mut Page, comparison: &Comparison) {

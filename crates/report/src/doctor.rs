@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::{Check, Fitness, Severity};
 
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Tone};
 use crate::for_programs::{Column, Table, table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -71,10 +71,7 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
 }
 
 fn grid(checks: &[&Check]) -> Grid {
-    let mut grid = Grid::new(1);
-    for name in ["check", "", "found", "wanted"] {
-        grid.column(name, Side::Left);
-    }
+    let mut grid = Grid::new(1).left(["check", "", "found", "wanted"]);
     for check in checks {
         let severity = Entry::new(check.severity.to_string(), tone(check.severity));
         grid.row(vec![(&check.name).into(), severity, (&check.found).into(), (&check.wanted).into()]);

@@ -44,14 +44,31 @@ impl Grid {
         Grid { keys, is_one_line_a_row: true, ..Grid::default() }
     }
 
-    pub(crate) fn column(&mut self, name: impl Into<String>, side: Side) {
-        self.columns.push((name.into(), side));
+    /// With columns of text to the right of those that it has.
+    pub(crate) fn left<T: Into<String>>(self, names: impl IntoIterator<Item = T>) -> Self {
+        self.columns(names, Side::Left)
+    }
+
+    /// With columns of numbers there.
+    pub(crate) fn right<T: Into<String>>(self, names: impl IntoIterator<Item = T>) -> Self {
+        self.columns(names, Side::Right)
+    }
+
+    fn columns<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>, side: Side) -> Self {
+        self.columns.extend(names.into_iter().map(|name| (name.into(), side)));
+        self
     }
 
     /// Adds a row; what it lacks on the right is empty.
     pub(crate) fn row(&mut self, mut row: Vec<Entry>) {
         row.resize(self.columns.len(), Entry::default());
         self.rows.push(row);
+    }
+
+    /// With these rows below those that it has.
+    pub(crate) fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<Entry>>) -> Self {
+        rows.into_iter().for_each(|row| self.row(row));
+        self
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -194,10 +211,7 @@ mod tests {
     use super::*;
 
     fn grid() -> Grid {
-        let mut grid = Grid::new(1);
-        grid.column("name", Side::Left);
-        grid.column("empty", Side::Right);
-        grid.column("cost", Side::Right);
+        let mut grid = Grid::new(1).left(["name"]).right(["empty", "cost"]);
         grid.row(vec!["pipe".into(), "".into(), Entry::new("1.74 us", Tone::Suspect)]);
         grid.row(vec!["\u{1b}[2Jtcp".into()]);
         grid
@@ -210,10 +224,7 @@ mod tests {
 
     #[test]
     fn a_table_too_wide_is_cut_and_its_keys_repeated() {
-        let mut grid = Grid::new(1);
-        for name in ["name", "first", "second"] {
-            grid.column(name, Side::Right);
-        }
+        let mut grid = Grid::new(1).right(["name", "first", "second"]);
         let long = "x".repeat(28);
         grid.row(vec!["a".into(), (&long).into(), (&long).into()]);
         let style = Style { is_coloured: false, width: Some(60), is_detailed: false };
@@ -224,9 +235,7 @@ mod tests {
 
     #[test]
     fn a_number_stays_with_its_unit_and_a_sentence_is_wrapped_between_words() {
-        let mut grid = Grid::new(1);
-        grid.column("name", Side::Left);
-        grid.column("cost", Side::Right);
+        let mut grid = Grid::new(1).left(["name"]).right(["cost"]);
         grid.row(vec!["word ".repeat(20).into(), "1.74 us".into()]);
         let text = grid.render(Style { is_coloured: false, width: Some(60), is_detailed: false });
         let words: Vec<_> = text.lines().skip(2).flat_map(str::split_whitespace).collect();

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict, Verdicts};
 
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Tone};
 use crate::figure::Figure;
 use crate::for_programs::{Document, Table};
 use crate::format::{Format, InEveryFormat, Style, written};
@@ -232,10 +232,7 @@ fn reasons(reasons: &[Reason]) -> String {
 }
 
 fn verdicts(exhibits: &[Exhibit]) -> Grid {
-    let mut grid = Grid::new(1);
-    for name in ["in the paper", "claim", "here", "found", "reasons, or what is missing"] {
-        grid.column(name, Side::Left);
-    }
+    let mut grid = Grid::new(1).left(["in the paper", "claim", "here", "found", "reasons, or what is missing"]);
     for exhibit in exhibits {
         for claim in &exhibit.claims {
             let (word, tone) = word(claim);
@@ -319,14 +316,12 @@ fn grid(exhibit: &Exhibit) -> Grid {
         rows.iter().any(|row| matches!(row[column], Cell::Number { .. }))
             && !rows.iter().any(|row| matches!(&row[column], Cell::Text(text) if !text.is_empty()))
     };
-    let mut grid = Grid::new(1);
-    for (number, name) in exhibit.table.columns.iter().enumerate() {
-        grid.column(name, if is_number(number) { Side::Right } else { Side::Left });
-    }
-    for row in rows {
-        grid.row(row.iter().map(entry).collect());
-    }
-    grid
+    let names = exhibit.table.columns.iter().enumerate();
+    let empty = names.fold(Grid::new(1), |grid, (number, name)| match is_number(number) {
+        true => grid.right([name]),
+        false => grid.left([name]),
+    });
+    empty.with_rows(rows.iter().map(|row| row.iter().map(entry).collect()))
 }
 
 fn entry(cell: &Cell) -> Entry {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_trace::{Cause, CheckReport, Chunk, Mark, TraceSummary, syscall_name};
 
-use crate::entry::{Side, Tone};
+use crate::entry::Tone;
 use crate::for_programs::{self, Column, Document, Form, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -208,10 +208,7 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
 }
 
 fn switches(info: &Info<'_>) -> Grid {
-    let mut grid = Grid::new(2);
-    for (name, side) in [("cause", Side::Left), ("", Side::Left), ("switches", Side::Right)] {
-        grid.column(name, side);
-    }
+    let mut grid = Grid::new(2).left(["cause", ""]).right(["switches"]);
     for count in &info.switches {
         let will = if count.is_voluntary { "voluntary" } else { "involuntary" };
         grid.row(vec![(&count.cause).into(), will.into(), count.switches.to_string().into()]);
@@ -220,12 +217,7 @@ fn switches(info: &Info<'_>) -> Grid {
 }
 
 fn processes(info: &Info<'_>) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("process", Side::Right);
-    grid.column("name", Side::Left);
-    for name in ["tasks", "instructions", "references"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).right(["process"]).left(["name"]).right(["tasks", "instructions", "references"]);
     for row in &info.processes {
         let numbers = [row.tasks, row.instructions, row.references].map(|number| number.to_string().into());
         let mut entries = vec![row.process.to_string().into(), (&row.name).into()];

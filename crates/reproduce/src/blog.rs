@@ -213,12 +213,8 @@ fn observer(records: &Records) -> Exhibit {
         ("under perf stat, us an iteration", OBSERVED_MS * 1e3 / ITERATIONS, &watched),
     ];
     for (what, published, here) in rows {
-        let why = here.clone().err().unwrap_or_default();
-        table.row(vec![
-            what.into(),
-            Cell::number(published, 3),
-            Cell::or_missing(here.clone().ok().map(|round| round.estimate / 1e3), 3, &why),
-        ]);
+        let here = Cell::of(here, 3, |round| round.estimate / 1e3);
+        table.row(vec![what.into(), Cell::number(published, 3), here]);
     }
     exhibit.table = table;
     exhibit.notes.push(

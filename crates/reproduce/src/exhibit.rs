@@ -41,6 +41,12 @@ impl Cell {
         Cell::Number { value, decimals }
     }
 
+    /// A number of what was found, or why nothing was.
+    pub(crate) fn of<T>(found: &Result<T, String>, decimals: usize, number: impl FnOnce(&T) -> f64) -> Cell {
+        let why = found.as_ref().err().map_or("", String::as_str);
+        Cell::or_missing(found.as_ref().ok().map(number), decimals, why)
+    }
+
     pub(crate) fn or_missing(value: Option<f64>, decimals: usize, why: &str) -> Cell {
         match value {
             Some(value) if value.is_finite() => Cell::Number { value, decimals },

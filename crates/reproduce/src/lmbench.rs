@@ -33,10 +33,7 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let names: Vec<String> = COLUMNS.iter().map(|(tasks, kib)| format!("{tasks}p/{kib}K")).collect();
     let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let row = |get: fn(&switchcost_analysis::Estimate) -> f64| -> Vec<Cell> {
-        let cell = |column: &(u32, u64)| {
-            let cost = cost(records, *column);
-            Cell::or_missing(cost.as_ref().ok().map(|e| get(e) / 1e3), 3, &cost.clone().err().unwrap_or_default())
-        };
+        let cell = |column: &(u32, u64)| Cell::of(&cost(records, *column), 3, |cost| get(cost) / 1e3);
         COLUMNS.iter().map(cell).collect()
     };
     table.row(row(|estimate| estimate.estimate));

@@ -6,21 +6,8 @@ use crate::claims::Quantities;
 use crate::{Exhibit, Records, Site, Step, blog, claims, li2007, lmbench, michigan, mogul1990, today};
 
 /// What was published.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Display,
-    EnumString,
-    EnumIter,
-    JsonSchema,
-    Serialize,
-    Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Display, EnumString, EnumIter, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Paper {

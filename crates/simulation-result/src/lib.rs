@@ -26,9 +26,8 @@ pub use by_process::ProcessMisses;
 pub use switchcost_profile as profile;
 
 /// Three hierarchies of one design that see the same references.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Serialize, Deserialize, Display, EnumIter, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum View {
@@ -374,9 +373,8 @@ pub struct PhysicalPages {
 }
 
 /// Who has a private hierarchy, and counts as one wherever a process does: in origins of misses, evictions, and what is lost at switches.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumIter, EnumString, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Serialize, Deserialize, Display, EnumIter, EnumString, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PrivateBy {

@@ -26,8 +26,8 @@ impl Detail {
             origins: each(self.origins, &before.origins, MissOrigins::since),
             miss_differences: each(self.miss_differences, &before.miss_differences, MissDifference::since),
             lost_lines: lost_lines(self.lost_lines, &before.lost_lines),
-            lost_cycles: self.lost_cycles.since(before.lost_cycles),
-            gained_cycles: self.gained_cycles.since(before.gained_cycles),
+            lost_cycles: self.lost_cycles.since(&before.lost_cycles),
+            gained_cycles: self.gained_cycles.since(&before.gained_cycles),
             losses: each(self.losses, &before.losses, WorkingSetLoss::since),
             evictions: evictions(self.evictions, &before.evictions),
             ..self
@@ -97,100 +97,35 @@ impl HierarchyCounts {
     }
 }
 
-impl LevelCounts {
-    fn since(self, before: &LevelCounts) -> LevelCounts {
-        LevelCounts {
-            instruction_accesses: self.instruction_accesses - before.instruction_accesses,
-            instruction_misses: self.instruction_misses - before.instruction_misses,
-            load_accesses: self.load_accesses - before.load_accesses,
-            load_misses: self.load_misses - before.load_misses,
-            store_accesses: self.store_accesses - before.store_accesses,
-            store_misses: self.store_misses - before.store_misses,
-            fills: self.fills - before.fills,
-            write_backs: self.write_backs - before.write_backs,
-            prefetches: self.prefetches - before.prefetches,
-            victim_hits: self.victim_hits - before.victim_hits,
-            stream_hits: self.stream_hits - before.stream_hits,
-            cycles: self.cycles - before.cycles,
-            prefetch_hits: self.prefetch_hits - before.prefetch_hits,
-            late_stream_hits: self.late_stream_hits - before.late_stream_hits,
-            back_invalidations: self.back_invalidations - before.back_invalidations,
-            moves: self.moves - before.moves,
-            bus_lines: self.bus_lines - before.bus_lines,
-            ..self
+/// What was counted since `before`. Every field stands here: the first ones stay, those behind the semicolon are counted.
+macro_rules! since {
+    ($($kind:ident { $($kept:ident),*; $($counted:ident),+ $(,)? })+) => {$(
+        impl $kind {
+            fn since(mut self, before: &$kind) -> $kind {
+                let $kind { $($kept: _,)* $($counted),+ } = before;
+                $(self.$counted -= $counted;)+
+                self
+            }
         }
-    }
+    )+};
 }
 
-impl MissOrigins {
-    fn since(self, before: &MissOrigins) -> MissOrigins {
-        MissOrigins {
-            intrinsic: self.intrinsic - before.intrinsic,
-            evicted_by_others: self.evicted_by_others - before.evicted_by_others,
-            evicted_by_kernel: self.evicted_by_kernel - before.evicted_by_kernel,
-            aged_by_others: self.aged_by_others - before.aged_by_others,
-            flushed: self.flushed - before.flushed,
-            state: self.state - before.state,
-            ..self
-        }
+since! {
+    LevelCounts {
+        name;
+        instruction_accesses, instruction_misses, load_accesses, load_misses, store_accesses, store_misses, fills, write_backs,
+        prefetches, victim_hits, stream_hits, cycles, prefetch_hits, late_stream_hits, back_invalidations, moves, bus_lines,
     }
-}
-
-impl MissDifference {
-    fn since(self, before: &MissDifference) -> MissDifference {
-        MissDifference {
-            lost: self.lost - before.lost,
-            gained: self.gained - before.gained,
-            first_touches: self.first_touches - before.first_touches,
-            ..self
-        }
-    }
-}
-
-impl WorkingSetLoss {
-    fn since(self, before: &WorkingSetLoss) -> WorkingSetLoss {
-        WorkingSetLoss {
-            returns: self.returns - before.returns,
-            resident_at_departure: self.resident_at_departure - before.resident_at_departure,
-            lost: self.lost - before.lost,
-            restored: self.restored - before.restored,
-            ..self
-        }
-    }
+    MissOrigins { level; intrinsic, evicted_by_others, evicted_by_kernel, aged_by_others, flushed, state }
+    MissDifference { level; lost, gained, first_touches }
+    WorkingSetLoss { level; returns, resident_at_departure, lost, restored }
+    LostTo { ; processes, kernel, aged, flushed, state, other }
+    GainedCycles { ; others, first_touches_of_code, first_touches_of_data, state }
+    PhysicalPages { ; recorded, assigned }
 }
 
 impl LostCycles {
-    fn since(self, before: LostCycles) -> LostCycles {
-        LostCycles { programs: self.programs.since(before.programs), kernel: self.kernel.since(before.kernel) }
-    }
-}
-
-impl LostTo {
-    fn since(self, before: LostTo) -> LostTo {
-        LostTo {
-            processes: self.processes - before.processes,
-            kernel: self.kernel - before.kernel,
-            aged: self.aged - before.aged,
-            flushed: self.flushed - before.flushed,
-            state: self.state - before.state,
-            other: self.other - before.other,
-        }
-    }
-}
-
-impl GainedCycles {
-    fn since(self, before: GainedCycles) -> GainedCycles {
-        GainedCycles {
-            others: self.others - before.others,
-            first_touches_of_code: self.first_touches_of_code - before.first_touches_of_code,
-            first_touches_of_data: self.first_touches_of_data - before.first_touches_of_data,
-            state: self.state - before.state,
-        }
-    }
-}
-
-impl PhysicalPages {
-    fn since(self, before: &PhysicalPages) -> PhysicalPages {
-        PhysicalPages { recorded: self.recorded - before.recorded, assigned: self.assigned - before.assigned }
+    fn since(self, before: &LostCycles) -> LostCycles {
+        LostCycles { programs: self.programs.since(&before.programs), kernel: self.kernel.since(&before.kernel) }
     }
 }

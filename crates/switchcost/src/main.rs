@@ -59,7 +59,8 @@ fn start() -> ExitCode {
         return serve(|| switchcost_inject::serve(std::io::stdin().lock(), std::io::stdout()));
     }
     if let Some(words) = words_behind(switchcost_measure::TURNS_ARGUMENT) {
-        return take_turns(words.first().map_or("", String::as_str));
+        let json = words.first().map_or("", String::as_str);
+        return ended("take turns", switchcost_measure::take_turns(json));
     }
     if let Some(words) = words_behind(switchcost_measure::prices::SPIN_ARGUMENT) {
         switchcost_measure::prices::spin(words.first().and_then(|steps| steps.parse().ok()).unwrap_or(0));
@@ -103,39 +104,24 @@ fn words_behind(first: &str) -> Option<Vec<String>> {
 fn keep_setup() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(2).collect();
     let kept = signals::outlive().and_then(|()| switchcost_host::setup::keep(&words));
-    kept.map_or_else(
-        |error| {
-            say!("failed to keep a set-up: {error}");
-            ExitCode::FAILURE
-        },
-        |()| ExitCode::SUCCESS,
-    )
-}
-
-fn take_turns(json: &str) -> ExitCode {
-    match switchcost_measure::take_turns(json) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say!("failed to take turns: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended("keep a set-up", kept)
 }
 
 /// What a process does for the one that has started it: one repetition, or one run.
 fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
     let parent = std::env::args().nth(2).and_then(|number| number.parse().ok());
-    if let Some(error) = parent.and_then(|parent| switchcost_host::task::end_with(parent).err()) {
-        say!("failed to serve a repetition: {error}");
-        return ExitCode::FAILURE;
-    }
-    match one() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say!("failed to serve a repetition: {error}");
+    let bound = parent.map_or(Ok(()), switchcost_host::task::end_with);
+    ended("serve a repetition", bound.and_then(|()| one()))
+}
+
+fn ended<E: std::fmt::Display>(what: &str, outcome: Result<(), E>) -> ExitCode {
+    outcome.map_or_else(
+        |error| {
+            say!("failed to {what}: {error}");
             ExitCode::FAILURE
-        }
-    }
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {

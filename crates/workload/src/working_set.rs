@@ -7,22 +7,8 @@ use switchcost_units::Bytes;
 pub const ELEMENT_BYTES: u64 = 8;
 
 /// What a walk does with each element.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    JsonSchema,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    EnumIter,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Access {
@@ -35,22 +21,8 @@ pub enum Access {
 }
 
 /// In which order a walk visits the elements.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    JsonSchema,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    EnumIter,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Pattern {
@@ -61,22 +33,8 @@ pub enum Pattern {
 }
 
 /// Whether the tasks walk memory of their own.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    JsonSchema,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    EnumIter,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Sharing {
@@ -87,22 +45,8 @@ pub enum Sharing {
 }
 
 /// The pages under the array.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    JsonSchema,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    EnumIter,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Pages {

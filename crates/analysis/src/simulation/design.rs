@@ -1,6 +1,6 @@
 //! Everything about one design.
 
-use switchcost_simulation_result::{DesignResult, Detail};
+use switchcost_simulation_result::{ByView, DesignResult, Detail};
 
 use super::agarwal::agarwal;
 use super::bias::survivor_bias;
@@ -8,7 +8,7 @@ use super::bounds::reload_bound_cycles;
 use super::context::Context;
 use super::cpi::cpi;
 use super::design_sums::DesignSums;
-use super::findings::{Cost, DesignFinding, Switches};
+use super::findings::{Cost, DesignFinding, GroupFinding, Switches};
 use super::group::groups;
 use super::kernel::kernel;
 use super::levels::levels;
@@ -28,23 +28,15 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
     let result = &head.designs[number];
     let counters_only = Detail::default();
     let detail = result.detail.as_ref().unwrap_or(&counters_only);
-    let mut groups = groups(context, result.depth(), sums);
     let switches = head.trace.voluntary_switches as f64 + head.trace.involuntary_switches as f64;
-    if let Some(why) = no_cost(sums, switches) {
-        let costs = groups.iter_mut().flat_map(|group| {
-            [&mut group.cost_cycles, &mut group.lost_cycles, &mut group.gained_cycles, &mut group.state_cycles]
-        });
-        costs.filter(|cost| cost.estimate.is_some()).for_each(|cost| *cost = Cost::none(why));
-    }
-    let bias = if sums.is_disordered { Vec::new() } else { survivor_bias(context, sums, &groups) };
-    let (cost, cut) = (groups[0].cost_cycles.clone(), groups[0].cut);
-    let lost = groups[0].lost_cycles.clone();
-    let cycles = result.hierarchies.shared.cycles;
+    let groups = groups_with_reason(context, result, sums, switches);
+    let (cost, lost, cut) = (groups[0].cost_cycles.clone(), groups[0].lost_cycles.clone(), groups[0].cut);
+    let ByView { shared, private, flushed } = &result.hierarchies;
+    let cycles = shared.cycles;
     let first_touches = result.detail.as_ref().map(|detail| detail.gained_cycles.first_touches());
-    let excess = difference(cycles.saturating_add(first_touches.unwrap_or(0)), result.hierarchies.private.cycles);
+    let excess = difference(cycles.saturating_add(first_touches.unwrap_or(0)), private.cycles);
     let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
     let of_all = |part: f64| (cycles > 0).then(|| part / cycles as f64);
-    let flushed = difference(result.hierarchies.flushed.cycles, result.hierarchies.private.cycles);
     let agarwal = agarwal(head, result, context.turns.mean_others());
     DesignFinding {
         name: result.design.name.clone(),
@@ -68,12 +60,12 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
         excess_cycles: excess,
         excess_cycles_per_switch: a_switch(excess),
         excess_share: of_all(excess),
-        flushed_cycles_per_switch: a_switch(flushed),
+        flushed_cycles_per_switch: a_switch(difference(flushed.cycles, private.cycles)),
         reload_bound_cycles: reload_bound_cycles(&result.design),
         agarwal_why: agarwal.as_ref().err().cloned(),
         agarwal: agarwal.ok(),
         processes: processes(context, result, sums),
-        survivor_bias: bias,
+        survivor_bias: if sums.is_disordered { Vec::new() } else { survivor_bias(context, sums, &groups) },
         parts: parts(result, detail),
         origins: origins(detail),
         levels: levels(result, detail, &head.trace, switches),
@@ -85,13 +77,30 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
         evictors: evictors(detail),
         code: places(head, &detail.code, excess),
         data: places(head, &detail.data, excess),
-        calls: calls(&result.hierarchies.shared, &detail.calls),
-        kernel: kernel(&result.hierarchies.shared, detail, switches, context.options.confidence),
+        calls: calls(shared, &detail.calls),
+        kernel: kernel(shared, detail, switches, context.options.confidence),
         physical_pages: result.physical_pages,
         flags: flags(context, result, sums, &cost, cut.is_reached),
         average_cost_cycles: cost,
         groups,
     }
+}
+
+/// The groups, without costs where nothing can be said about these.
+fn groups_with_reason(
+    context: &Context<'_>,
+    result: &DesignResult,
+    sums: &DesignSums,
+    switches: f64,
+) -> Vec<GroupFinding> {
+    let mut groups = groups(context, result.depth(), sums);
+    if let Some(why) = no_cost(sums, switches) {
+        let costs = groups.iter_mut().flat_map(|group| {
+            [&mut group.cost_cycles, &mut group.lost_cycles, &mut group.gained_cycles, &mut group.state_cycles]
+        });
+        costs.filter(|cost| cost.estimate.is_some()).for_each(|cost| *cost = Cost::none(why));
+    }
+    groups
 }
 
 /// Why nothing can be said about the cost of a switch, where that is so.

@@ -140,8 +140,7 @@ fn switch_path() -> impl Strategy<Value = SwitchPath> {
 }
 
 fn host() -> impl Strategy<Value = HostManifest> {
-    let texts = (text(), text(), text());
-    let facts = vec(fact(text()), 8);
+    let (texts, facts) = ((text(), text(), text()), vec(fact(text()), 8));
     let claims = (any::<bool>(), fact(any::<bool>()), fact(any::<bool>()), fact(any::<bool>()), fact(small()));
     let quota = option::of((text(), number(), number()).prop_map(|(file, quota_us, period_us)| CpuQuota {
         file,
@@ -156,17 +155,15 @@ fn host() -> impl Strategy<Value = HostManifest> {
     }));
     let limits = (quota, scheduler, option::of(switch_path()));
     let lists = (vec(cpus(), 3), vec(cache(), 0..3), fact(vec(tlb(), 0..3)), vec(interrupt_load(), 0..3), limits);
-    let sizes = (bytes(), bytes(), bytes());
-    let mitigations = btree_map(text(), text(), 0..3);
+    let (sizes, mitigations) = ((bytes(), bytes(), bytes()), btree_map(text(), text(), 0..3));
     (texts, facts, claims, lists, sizes, mitigations).prop_map(|(texts, facts, claims, lists, sizes, mitigations)| {
-        let (hostname, kernel, architecture) = texts;
+        let ((hostname, kernel, architecture), (page_bytes, memory_bytes, memory_available_bytes)) = (texts, sizes);
         let facts: [Fact<String>; 8] = facts.try_into().expect("eight");
         let [distribution, cpu_model, huge_pages, clock_source, hypervisor, governor, preemption, kernel_command_line] =
             facts;
         let (is_tsc_invariant, is_smt_active, is_kpti_active, has_pcid, timer_hz) = claims;
         let (cpus, caches, tlbs, interrupts, (cpu_quota, scheduler, switch_path)) = lists;
         let [cpus_online, cpus_allowed, cpus_isolated]: [Vec<CpuId>; 3] = cpus.try_into().expect("three");
-        let (page_bytes, memory_bytes, memory_available_bytes) = sizes;
         HostManifest {
             hostname,
             kernel,

@@ -5,7 +5,7 @@ use switchcost_analysis::compare::{
 };
 
 use super::table::reasons;
-use super::words::{design, in_percent, label, quantity, verdict};
+use super::words::{design, in_percent, judged, label, quantity};
 use super::{calls, observed};
 use crate::measure::conditions;
 use crate::quantity::number;
@@ -134,16 +134,7 @@ fn is_cost_of_a_switch(pair: &Pair) -> bool {
 
 fn of_design(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     let Subject::Simulated(place) = &cpi.subject else { return None };
-    let judged = |pair: &Pair| match &pair.outcome {
-        Outcome::Compared { ratio, verdict: change } => Some(format!(
-            "{:.3} times as many cycles ({:.3} to {:.3}), {}",
-            ratio.ratio,
-            ratio.low,
-            ratio.high,
-            verdict(*change, pair.quantity)
-        )),
-        _ => None,
-    };
+    let judged = |pair: &Pair| judged(pair, "times as many cycles");
     let instruction = cpi.base.zip(cpi.new).map(|(base, new)| {
         let change = judged(cpi).map(|words| format!(", {words}")).unwrap_or_default();
         format!("the CPI is {}, and was {}{change}", number(new.value), number(base.value))

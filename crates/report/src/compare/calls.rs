@@ -3,7 +3,7 @@
 use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Outcome, Pair, Quantity};
 
 use super::screen::grid;
-use super::words::{side, verdict};
+use super::words::{judged, side};
 use crate::page::Page;
 
 /// Cases whose calls have rows on one screen.
@@ -67,16 +67,8 @@ fn of_many(comparison: &Comparison) -> String {
 /// `545 ns, and took 412 ns: 1.323 times (1.301 to 1.346), slower`.
 fn said(pair: &Pair) -> String {
     let [base, new] = [&pair.base, &pair.new].map(|cost| side(cost.as_ref(), pair));
-    match &pair.outcome {
-        Outcome::Compared { ratio, verdict: change } => format!(
-            "{new}, and took {base}: {:.3} times ({:.3} to {:.3}), {}",
-            ratio.ratio,
-            ratio.low,
-            ratio.high,
-            verdict(*change, pair.quantity)
-        ),
-        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => format!("{new}, and took {base}"),
-    }
+    let found = judged(pair, "times").map_or(String::new(), |words| format!(": {words}"));
+    format!("{new}, and took {base}{found}")
 }
 
 fn is_changed(pair: &Pair) -> bool {

@@ -9,7 +9,7 @@ mod sizes;
 use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair};
 
 use super::words::{tone, verdict, with_interval};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, confidence};
@@ -45,12 +45,8 @@ fn about_intervals(share: f64) -> String {
 
 /// A table of pairs, each with what distinguishes it.
 fn table<'a>(key: &str, rows: impl Iterator<Item = (String, &'a Pair)>) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column(key, Side::Left);
-    for name in ["base (interval)", "new (interval)", "new/base (interval)"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("verdict", Side::Left);
+    let mut grid =
+        Grid::new(1).left([key]).right(["base (interval)", "new (interval)", "new/base (interval)"]).left(["verdict"]);
     for (name, pair) in rows {
         let (ratio, outcome) = match &pair.outcome {
             Outcome::Compared { ratio, verdict: change } => (

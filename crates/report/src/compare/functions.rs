@@ -2,8 +2,8 @@
 
 use switchcost_analysis::compare::{Change, Comparison, Cost, Outcome, Pair, Part, Subject};
 
-use super::words::{design, tone, verdict};
-use crate::entry::{Entry, Side};
+use super::words::{design, interval, tone, verdict};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::NO_NUMBER;
@@ -24,12 +24,10 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
     rows.truncate(most);
     let designs: Vec<&String> = rows.iter().map(|(_, design, _)| design).collect();
     let has_several = designs.windows(2).any(|two| two[0] != two[1]);
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("function", Side::Left);
-    for name in ["base", "new", "change", "new/base", "interval", "misses"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("difference", Side::Left);
+    let mut grid = Grid::with_one_line_a_row(1)
+        .left(["function"])
+        .right(["base", "new", "change", "new/base", "interval", "misses"])
+        .left(["difference"]);
     for (function, design, pair) in &rows {
         let name = if has_several { format!("{function}, {design}") } else { (*function).to_owned() };
         grid.row(row(name, pair, misses(comparison, pair, function)));
@@ -62,10 +60,6 @@ fn signed(number: f64) -> String {
 
 fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
     let side = |cost: &Option<Cost>| cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| rounded(cost.value));
-    let interval = match &pair.outcome {
-        Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),
-        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => NO_NUMBER.to_owned(),
-    };
     vec![
         name.into(),
         side(&pair.base).into(),
@@ -75,7 +69,7 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
             .zip(pair.new)
             .map_or(NO_NUMBER.to_owned(), |(base, new)| format!("{:.3}", new.value / base.value))
             .into(),
-        interval.into(),
+        interval(pair).into(),
         misses.into(),
         difference(pair),
     ]

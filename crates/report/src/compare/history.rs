@@ -8,7 +8,7 @@ use switchcost_analysis::compare::{Change, Cost, Dated, History, Outcome, Step, 
 use switchcost_record::Case;
 
 use super::words::{in_percent, quantity, tone, value, verdict, with_interval};
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Tone};
 use crate::figure::{Drawing, Figure, colour, interval_bars, label, layout, list_axis, time_axis};
 use crate::for_programs::{Document, Form, Table};
 use crate::format::{InEveryFormat, written};
@@ -141,12 +141,10 @@ fn limit(history: &History) -> String {
 }
 
 fn grid(history: &History, trend: &Trend, most: usize) -> Grid {
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("state", Side::Left);
-    for name in ["records", "cost", "to the one before", "to the first"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("difference", Side::Left);
+    let mut grid = Grid::with_one_line_a_row(1)
+        .left(["state"])
+        .right(["records", "cost", "to the one before", "to the first"])
+        .left(["difference"]);
     let skipped = history.states.len().saturating_sub(most);
     for (state, step) in history.states.iter().zip(&trend.steps).skip(skipped) {
         let cost = step.cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| value(cost, trend.quantity.unit()));

@@ -8,7 +8,7 @@ use super::calls::Which;
 use super::{csv, environment, screen};
 use crate::Format;
 use crate::Style;
-use crate::entry::{Entry, Side as Aligned};
+use crate::entry::Entry;
 use crate::for_programs::{Document, Form, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -73,10 +73,7 @@ fn ran(turns: &InTurns) -> String {
 }
 
 fn setups(turns: &InTurns) -> Grid {
-    let mut grid = Grid::new(1);
-    for name in ["side", "before each run", "started with", "behind each run"] {
-        grid.column(name, Aligned::Left);
-    }
+    let mut grid = Grid::new(1).left(["side", "before each run", "started with", "behind each run"]);
     for (name, arm) in [("base", &turns.base), ("new", &turns.new)] {
         let [setup, wrapper, undo] = [&arm.setup, &arm.wrapper, &arm.undo].map(String::as_str);
         grid.row([name, setup, wrapper, undo].map(Entry::from).to_vec());

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use switchcost_analysis::compare::{Comparison, Outcome, Pair};
 
 use super::answer;
-use super::words::{in_percent, label, quantity, side, verdict};
+use super::words::{in_percent, judged, label, quantity, side};
 use crate::plain::plain;
 
 /// The text of such a file.
@@ -62,13 +62,10 @@ fn is_grown(comparison: &Comparison, pair: &Pair) -> bool {
 /// `2.06 us, now 2.25 us: 1.090 times (1.084 to 1.096), slower`.
 fn said(pair: &Pair) -> String {
     let sides = format!("{}, now {}", side(pair.base.as_ref(), pair), side(pair.new.as_ref(), pair));
-    match &pair.outcome {
-        Outcome::Compared { ratio, verdict: change } => {
-            let verdict = verdict(*change, pair.quantity);
-            format!("{sides}: {:.3} times ({:.3} to {:.3}), {verdict}", ratio.ratio, ratio.low, ratio.high)
-        }
-        Outcome::NotJudged { ratio, .. } => format!("{sides}: {ratio:.3} times, without a verdict"),
-        Outcome::NotComparable { .. } => sides,
+    match (judged(pair, "times"), pair.ratio()) {
+        (Some(words), _) => format!("{sides}: {words}"),
+        (None, Some(ratio)) => format!("{sides}: {ratio:.3} times, without a verdict"),
+        (None, None) => sides,
     }
 }
 

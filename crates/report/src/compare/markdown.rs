@@ -3,7 +3,7 @@
 use switchcost_analysis::compare::{Comparison, Outcome, Pair};
 
 use super::answer;
-use super::words::{label, quantity, side, verdict};
+use super::words::{interval, label, quantity, side, verdict};
 use crate::plain::plain;
 use crate::quantity::{NO_NUMBER, confidence};
 
@@ -36,15 +36,13 @@ fn table(comparison: &Comparison) -> String {
 
 fn row(pair: &Pair) -> [String; 7] {
     let ratio = pair.ratio().map_or(NO_NUMBER.to_owned(), |ratio| format!("{ratio:.3}"));
-    let (interval, difference) = match &pair.outcome {
-        Outcome::Compared { ratio, verdict: change } => {
-            (format!("{:.3} to {:.3}", ratio.low, ratio.high), verdict(*change, pair.quantity).to_owned())
-        }
-        Outcome::NotJudged { why, .. } => (NO_NUMBER.to_owned(), format!("not judged: {why}")),
-        Outcome::NotComparable { why } => (NO_NUMBER.to_owned(), format!("not comparable: {why}")),
+    let difference = match &pair.outcome {
+        Outcome::Compared { verdict: change, .. } => verdict(*change, pair.quantity).to_owned(),
+        Outcome::NotJudged { why, .. } => format!("not judged: {why}"),
+        Outcome::NotComparable { why } => format!("not comparable: {why}"),
     };
     let [base, new] = [&pair.base, &pair.new].map(|cost| side(cost.as_ref(), pair));
-    [label(pair), quantity(pair.quantity).to_owned(), base, new, ratio, interval, difference]
+    [label(pair), quantity(pair.quantity).to_owned(), base, new, ratio, interval(pair), difference]
 }
 
 fn line(fields: impl IntoIterator<Item = String>) -> String {

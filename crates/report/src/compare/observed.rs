@@ -4,7 +4,7 @@
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
 use super::answer::{count, nothing};
-use super::words::{in_percent, value, verdict};
+use super::words::{in_percent, judged, value};
 
 /// What the reader wants to know first.
 pub(super) fn answer(comparison: &Comparison) -> String {
@@ -51,17 +51,7 @@ fn side(cost: &switchcost_analysis::compare::Cost, pair: &Pair) -> Option<String
 }
 
 fn ratio(pair: &Pair) -> Option<String> {
-    match &pair.outcome {
-        Outcome::Compared { ratio, verdict: change } => Some(format!(
-            "{:.3} times as much ({:.3} to {:.3}), {}",
-            ratio.ratio,
-            ratio.low,
-            ratio.high,
-            verdict(*change, pair.quantity)
-        )),
-        Outcome::NotJudged { ratio, .. } => Some(format!("{ratio:.3} times as much")),
-        Outcome::NotComparable { .. } => None,
-    }
+    judged(pair, "times as much").or_else(|| Some(format!("{:.3} times as much", pair.ratio()?)))
 }
 
 fn verdicts(comparison: &Comparison) -> String {

@@ -10,9 +10,9 @@ use switchcost_record::Case;
 
 use super::calls::Which;
 use super::table::{has_several_designs, reasons};
-use super::words::{across, design, is_of_all, part_of, quantity, tone, touching, value, verdict, who};
+use super::words::{across, design, interval, is_of_all, part_of, quantity, tone, touching, value, verdict, who};
 use super::{answer, calls, environment, functions, observed, sides, title};
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
 use crate::measure::conditions;
 use crate::page::Page;
@@ -115,13 +115,10 @@ fn by_change(a: &Pair, b: &Pair) -> Ordering {
 }
 
 pub(super) fn grid(pairs: &[&Pair], has_several_designs: bool) -> Grid {
-    let mut grid = Grid::with_one_line_a_row(2);
-    grid.column("", Side::Left);
-    grid.column("of", Side::Left);
-    for name in ["base", "new", "new/base", "interval"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("difference", Side::Left);
+    let mut grid = Grid::with_one_line_a_row(2)
+        .left(["", "of"])
+        .right(["base", "new", "new/base", "interval"])
+        .left(["difference"]);
     let subjects = subjects(pairs, has_several_designs);
     for (pair, subject) in pairs.iter().zip(subjects) {
         let star = if pair.is_suspect { " *" } else { "" };
@@ -137,13 +134,6 @@ pub(super) fn grid(pairs: &[&Pair], has_several_designs: bool) -> Grid {
         ]);
     }
     grid
-}
-
-fn interval(pair: &Pair) -> String {
-    match &pair.outcome {
-        Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),
-        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => NO_NUMBER.to_owned(),
-    }
 }
 
 fn difference(pair: &Pair) -> Entry {

@@ -4,7 +4,7 @@ use switchcost_analysis::compare::{Comparison, Outcome, Pair, Subject};
 
 use super::answer;
 use super::words::{design, label, part_of, quantity, side, tone, verdict};
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::NO_NUMBER;
@@ -98,14 +98,11 @@ fn grid(pairs: &[&Pair], look: Look) -> Grid {
         (_, true) => &["of", "number"],
         _ => &["case", "cost"],
     };
-    let mut grid = Grid::new(keys.len());
-    keys.iter().for_each(|name| grid.column(*name, Side::Left));
-    for name in ["base", "new", "new/base", "interval"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("verdict", Side::Left);
-    pairs.iter().for_each(|pair| grid.row(row(pair, look)));
-    grid
+    Grid::new(keys.len())
+        .left(keys.iter().copied())
+        .right(["base", "new", "new/base", "interval"])
+        .left(["verdict"])
+        .with_rows(pairs.iter().map(|pair| row(pair, look)))
 }
 
 fn row(pair: &Pair, look: Look) -> Vec<Entry> {

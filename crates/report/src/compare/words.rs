@@ -1,6 +1,6 @@
 //! Subjects, numbers and verdicts in words.
 
-use switchcost_analysis::compare::{Change, Cost, Pair, Part, Place, Quantity, Subject, Unit, Who, differing};
+use switchcost_analysis::compare::{Change, Cost, Outcome, Pair, Part, Place, Quantity, Subject, Unit, Who, differing};
 
 use switchcost_units::{Bytes, Nanos};
 
@@ -148,6 +148,20 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
 /// One side of a pair, or that it has no number.
 pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
     cost.map_or(NO_NUMBER.to_owned(), |cost| value(cost, pair.quantity.unit()))
+}
+
+/// `1.250 times as much (1.200 to 1.300), slower`, if there is a verdict.
+pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
+    let Outcome::Compared { ratio, verdict: change } = &pair.outcome else { return None };
+    Some(format!("{:.3} {times} ({}), {}", ratio.ratio, interval(pair), verdict(*change, pair.quantity)))
+}
+
+/// The ratio's, if there is a verdict.
+pub(super) fn interval(pair: &Pair) -> String {
+    match &pair.outcome {
+        Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),
+        Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => NO_NUMBER.to_owned(),
+    }
 }
 
 /// The verdict on a quantity.

@@ -65,9 +65,7 @@ mod tests {
     use super::*;
 
     fn grid() -> Grid {
-        let mut grid = Grid::new(1);
-        grid.column("<i>name</i>", Side::Left);
-        grid.column("cost", Side::Right);
+        let mut grid = Grid::new(1).left(["<i>name</i>"]).right(["cost"]);
         grid.row(vec!["<script>alert(1)</script>".into(), Entry::stacked("1", "us", Tone::Suspect)]);
         grid
     }

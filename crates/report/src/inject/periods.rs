@@ -4,7 +4,7 @@ use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, PeriodFinding};
 
 use super::tables::{cell, told};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{interval, is_below_zero, is_cost, time, with_interval};
@@ -63,7 +63,6 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 pub(super) fn table(findings: &Findings) -> Grid {
-    let mut grid = Grid::new(1);
     let is_service = findings.service.is_some();
     let first = findings.periods.first().map_or(String::new(), of);
     let more = format!("more than every {first} (interval)");
@@ -71,9 +70,7 @@ pub(super) fn table(findings: &Findings) -> Grid {
     let mut columns = vec!["preempted every", "a second"];
     columns.extend(of_all.iter().filter(|_| !is_service));
     columns.extend(["cold caches (interval)", &more, if is_service { "groups" } else { "runs" }]);
-    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
-    findings.periods.iter().for_each(|period| grid.row(row(findings, period, is_service)));
-    grid
+    Grid::new(1).right(columns).with_rows(findings.periods.iter().map(|period| row(findings, period, is_service)))
 }
 
 fn row(findings: &Findings, period: &PeriodFinding, is_service: bool) -> Vec<Entry> {

@@ -3,7 +3,6 @@ use switchcost_analysis::injection::{Findings, FootprintFinding, ServiceFindings
 use switchcost_injection::{Arm, Group, Injection, Service};
 
 use super::answer::touching;
-use crate::entry::Side;
 use crate::grid::Grid;
 use crate::observe::name;
 use crate::page::Page;
@@ -123,11 +122,18 @@ fn without_work(record: &Injection, found: &ServiceFindings) -> Option<String> {
 /// Every group.
 pub(super) fn add_groups(page: &mut Page, record: &Injection) {
     page.heading("Groups", "each of four phases: CPU time for a piece of work in either arm, at the clock of the time");
-    let mut grid = Grid::new(1);
-    let columns =
-        ["pass", "every", "other touches", "arms", "each in the one", "each in the other", "turns", "preemptions"];
-    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
-    record.groups.iter().for_each(|group| grid.row(row(record, group).into_iter().map(Into::into).collect()));
+    let grid = Grid::new(1)
+        .right([
+            "pass",
+            "every",
+            "other touches",
+            "arms",
+            "each in the one",
+            "each in the other",
+            "turns",
+            "preemptions",
+        ])
+        .with_rows(record.groups.iter().map(|group| row(record, group).into_iter().map(Into::into).collect()));
     page.grid(&grid);
 }
 

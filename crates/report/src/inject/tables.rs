@@ -3,7 +3,7 @@ use switchcost_analysis::injection::{Findings, FootprintFinding};
 use switchcost_injection::{Injection, Run};
 
 use super::answer::rate;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, time, with_interval};
@@ -19,16 +19,14 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     if findings.service.is_some() {
         return costs_of_service(findings);
     }
-    let mut grid = Grid::new(1);
-    let columns = [
+    let mut grid = Grid::new(1).right([
         "other touches",
         "a preemption (interval)",
         "of it cold caches (interval)",
         "other runs for",
         "preemptions",
         "runs",
-    ];
-    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
+    ]);
     findings.footprints.iter().for_each(|found| grid.row(row(touches(found), found)));
     let moved = findings.moved.iter();
     moved.for_each(|moved| grid.row(row(format!("moved: CPU {}", moved.cpu), &moved.found)));
@@ -37,10 +35,14 @@ pub(super) fn costs(findings: &Findings) -> Grid {
 
 /// Cold caches alone: what the switch costs is the same in both arms.
 fn costs_of_service(findings: &Findings) -> Grid {
-    let mut grid = Grid::new(1);
-    let columns =
-        ["other touches", "cold caches (interval)", "other runs for", "it ran in between", "preemptions", "groups"];
-    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
+    let mut grid = Grid::new(1).right([
+        "other touches",
+        "cold caches (interval)",
+        "other runs for",
+        "it ran in between",
+        "preemptions",
+        "groups",
+    ]);
     findings.footprints.iter().for_each(|found| {
         grid.row(vec![
             touches(found).into(),
@@ -81,20 +83,19 @@ pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
 /// Every run.
 pub(super) fn add_runs(page: &mut Page, record: &Injection) {
     page.heading("Runs", "CPU time of both copies, at the clock of the time; preempted is the first or the second");
-    let mut grid = Grid::new(2);
-    let columns = [
-        "pass",
-        "every",
-        "other touches",
-        "preempted",
-        "its CPU time",
-        "the other's",
-        "its chain",
-        "the other's chain",
-        "preemptions",
-    ];
-    columns.into_iter().for_each(|column| grid.column(column, Side::Right));
-    record.runs.iter().for_each(|run| grid.row(run_row(record, run)));
+    let grid = Grid::new(2)
+        .right([
+            "pass",
+            "every",
+            "other touches",
+            "preempted",
+            "its CPU time",
+            "the other's",
+            "its chain",
+            "the other's chain",
+            "preemptions",
+        ])
+        .with_rows(record.runs.iter().map(|run| run_row(record, run)));
     page.grid(&grid);
 }
 

@@ -4,7 +4,7 @@ use switchcost_analysis::{CaseFinding, CounterFinding, Findings};
 use switchcost_record::{MeasureRecord, SelfTest, SelfTestOutcome};
 
 use super::conditions::label;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
@@ -59,12 +59,7 @@ fn reason(test: &SelfTest) -> Option<String> {
 }
 
 fn grid(findings: &[CaseFinding]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("result", Side::Left);
-    grid.column("counter", Side::Left);
-    for name in ["baseline", "switching", "difference", "batches"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["result", "counter"]).right(["baseline", "switching", "difference", "batches"]);
     for finding in findings {
         for counter in &finding.counters {
             grid.row(row(finding, counter));

@@ -5,7 +5,7 @@ use switchcost_record::{Control, ControlOutcome, EndReason, Fact, HostManifest, 
 use switchcost_units::format_cpu_list;
 
 use super::conditions::label;
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::time;
@@ -45,13 +45,12 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
 }
 
 fn add_excluded(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(1);
-    grid.column("result", Side::Left);
-    grid.column("left out", Side::Right);
-    grid.column("of", Side::Right);
-    grid.column("by reason", Side::Left);
-    grid.column("repetitions", Side::Right);
-    grid.column("interval by", Side::Left);
+    let mut grid = Grid::new(1)
+        .left(["result"])
+        .right(["left out", "of"])
+        .left(["by reason"])
+        .right(["repetitions"])
+        .left(["interval by"]);
     for finding in &findings.results {
         let excluded = &finding.excluded;
         let reasons: Vec<String> = excluded.by_reason.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
@@ -71,10 +70,7 @@ fn add_excluded(page: &mut Page, findings: &Findings) {
 }
 
 fn add_controls(page: &mut Page, controls: &[Control]) {
-    let mut grid = Grid::new(1);
-    for name in ["control", "wanted", "outcome", "found", "needed", "fix now", "permanent fix"] {
-        grid.column(name, Side::Left);
-    }
+    let mut grid = Grid::new(1).left(["control", "wanted", "outcome", "found", "needed", "fix now", "permanent fix"]);
     for control in controls {
         let mut row: Vec<Entry> = vec![control.name.as_str().into(), control.wanted.as_str().into()];
         match &control.outcome {
@@ -94,12 +90,9 @@ fn add_controls(page: &mut Page, controls: &[Control]) {
 }
 
 fn add_machine(page: &mut Page, host: &HostManifest) {
-    let mut grid = Grid::new(1);
-    grid.column("fact", Side::Left);
-    grid.column("", Side::Left);
-    for (name, value) in facts(host) {
-        grid.row(vec![name.into(), value.into()]);
-    }
+    let grid = Grid::new(1)
+        .left(["fact", ""])
+        .with_rows(facts(host).into_iter().map(|(name, value)| vec![name.into(), value.into()]));
     page.heading("The machine", "as the run found it");
     page.grid(&grid);
 }
@@ -212,20 +205,16 @@ fn add_plan(page: &mut Page, record: &MeasureRecord) {
         ("other samples", record.samples.len().to_string()),
         ("refused repetitions", record.refusals.len().to_string()),
     ];
-    let mut grid = Grid::new(1);
-    grid.column("plan", Side::Left);
-    grid.column("", Side::Left);
-    rows.into_iter().for_each(|(name, value)| grid.row(vec![name.into(), value.into()]));
+    let grid = Grid::new(1)
+        .left(["plan", ""])
+        .with_rows(rows.into_iter().map(|(name, value)| vec![name.into(), value.into()]));
     page.heading("The plan, its seed and order", "");
     page.grid(&grid);
     page.method(&["statistics", "clock"]);
 }
 
 fn add_self_tests(page: &mut Page, record: &MeasureRecord) {
-    let mut grid = Grid::new(1);
-    for name in ["instrument", "known answer", "outcome"] {
-        grid.column(name, Side::Left);
-    }
+    let mut grid = Grid::new(1).left(["instrument", "known answer", "outcome"]);
     for test in &record.self_tests {
         let outcome = match &test.outcome {
             SelfTestOutcome::Admitted => Entry::new("passed", Tone::Good),

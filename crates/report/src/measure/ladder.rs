@@ -11,7 +11,7 @@ use switchcost_units::format_cpu_list;
 use super::row::{has_numbers, starred, tone};
 use super::screen;
 use super::{earlier, figures};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{is_cost, number, plus_minus, with_bound};
@@ -121,12 +121,8 @@ fn name(found: &CaseFinding) -> String {
 }
 
 fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("", Side::Left);
-    for name in ["a hand-off", "+-", "core cycles", "kernel switches"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column(scale(), Side::Left);
+    let mut grid =
+        Grid::new(1).left([""]).right(["a hand-off", "+-", "core cycles", "kernel switches"]).left([scale()]);
     let hertz = findings.core.and_then(|core| core.hertz);
     for found in rows {
         let Some(cost) = &found.handoff_ns else { continue };
@@ -180,11 +176,14 @@ fn add_data(page: &mut Page, findings: &Findings) {
     if rows.is_empty() {
         return;
     }
-    let mut grid = Grid::new(2);
-    grid.column("", Side::Left);
-    for name in ["data each", "a hand-off", "+-", "more than without", "of it the data", "the rest"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left([""]).right([
+        "data each",
+        "a hand-off",
+        "+-",
+        "more than without",
+        "of it the data",
+        "the rest",
+    ]);
     for found in rows {
         let scaled = found.switches_per_handoff.filter(|_| found.case.runtime.is_none()).unwrap_or(1.0);
         let part =

@@ -5,7 +5,7 @@ use switchcost_workload::WorkingSet;
 
 use super::conditions::walk;
 use super::row::{add_star_legend, starred, tone};
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, centre, is_cost, number};
@@ -44,10 +44,7 @@ fn seven<'a>(pipes: &[&'a CaseFinding], like: &CaseFinding) -> Option<Vec<&'a Ca
 }
 
 fn grid(seven: &[&CaseFinding]) -> Grid {
-    let mut grid = Grid::new(0);
-    for (tasks, kib) in COLUMNS {
-        grid.column(format!("{tasks}p/{kib}K"), Side::Right);
-    }
+    let mut grid = Grid::new(0).right(COLUMNS.iter().map(|(tasks, kib)| format!("{tasks}p/{kib}K")));
     grid.row(seven.iter().map(|finding| entry(finding)).collect());
     grid
 }

@@ -64,10 +64,7 @@ fn conditions(plan: &Plan) -> String {
     let cases: Vec<_> = plan.cases.iter().collect();
     let (varying, mut phrases) = split(&RUN[1..], &cases);
     if varying.iter().any(|condition| condition.name == "CPUs") {
-        let mut cpus: Vec<_> = cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect();
-        cpus.sort_unstable();
-        cpus.dedup();
-        phrases.insert(0, format!("CPUs {}", format_cpu_list(&cpus)));
+        phrases.insert(0, format!("CPUs {}", format_cpu_list(&plan.cpus())));
     }
     phrases.join(", ")
 }

@@ -6,7 +6,7 @@ use switchcost_units::CpuId;
 
 use super::figures;
 use super::row::{add_star_legend, starred, tone};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, centre};
@@ -68,11 +68,7 @@ fn title(case: &Case) -> String {
 
 impl Matrix<'_> {
     fn grid(&self, cpus: &[CpuId]) -> Grid {
-        let mut grid = Grid::new(1);
-        grid.column("", Side::Left);
-        for cpu in cpus {
-            grid.column(format!("CPU {cpu}"), Side::Right);
-        }
+        let mut grid = Grid::new(1).left([""]).right(cpus.iter().map(|cpu| format!("CPU {cpu}")));
         for row in cpus.iter().filter(|row| self.cells.keys().any(|(first, _)| first == *row)) {
             let cells = cpus.iter().map(|column| self.cells.get(&(*row, *column)).map(|finding| entry(finding)));
             let name = Entry::from(format!("CPU {row}"));

@@ -7,7 +7,7 @@ use super::figures;
 use super::matrix;
 use super::notes::Numbering;
 use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
-use crate::entry::{Entry, Side, Tone};
+use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, Scale, centre, number, plus_minus};
@@ -55,18 +55,20 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("mechanism", Side::Left);
-    grid.column("between", Side::Left);
-    for condition in varying {
-        grid.column(condition.name, Side::Left);
-    }
-    for name in
-        ["direct", "±", "core cycles", "hand-off", "round trip", "switches per hand-off", "p50/p99/max", "excluded"]
-    {
-        grid.column(name, Side::Right);
-    }
-    grid.column("notes", Side::Left);
+    let mut grid = Grid::new(2)
+        .left(["mechanism", "between"])
+        .left(varying.iter().map(|condition| condition.name))
+        .right([
+            "direct",
+            "±",
+            "core cycles",
+            "hand-off",
+            "round trip",
+            "switches per hand-off",
+            "p50/p99/max",
+            "excluded",
+        ])
+        .left(["notes"]);
     for group in Group::iter() {
         let members: Vec<_> = findings.iter().filter(|finding| self::group(finding) == group).collect();
         if !members.is_empty() {

@@ -7,7 +7,7 @@ use super::conditions::{AWAY, Condition, MECHANISM, RUN, WALK, split};
 use super::figures;
 use super::notes::Numbering;
 use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, plus_minus, time, with_bound, with_interval};
@@ -56,11 +56,9 @@ fn begun<'a>(page: &mut Page, findings: &'a Findings) -> Option<(Vec<&'a CaseFin
 }
 
 fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
-    let mut grid = Grid::new(varying.len() + 2);
-    varying.iter().for_each(|condition| grid.column(condition.name, Side::Left));
-    for name in ["size", AWAY.name, "total", "+-", "switch", "reload", "1st", "2nd", "3rd"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(varying.len() + 2)
+        .left(varying.iter().map(|condition| condition.name))
+        .right(["size", AWAY.name, "total", "+-", "switch", "reload", "1st", "2nd", "3rd"]);
     for finding in findings {
         let mut row: Vec<Entry> =
             varying.iter().map(|condition| Entry::from((condition.value)(&finding.case))).collect();
@@ -83,19 +81,13 @@ fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
 fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> Grid {
     let reported =
         findings.iter().filter_map(|f| f.reload.as_ref()).map(|reload| reload.walks_ns.len()).max().unwrap_or(0);
-    let mut grid = Grid::new(varying.len() + 2);
-    varying.iter().for_each(|condition| grid.column(condition.name, Side::Left));
-    grid.column("size", Side::Right);
-    grid.column(AWAY.name, Side::Right);
-    for name in ["total", "hand-off", "reload"] {
-        grid.column(name, Side::Right);
-    }
-    (0..reported).for_each(|place| grid.column(ordinal(place), Side::Right));
-    grid.column("settled walk", Side::Right);
-    grid.column("excluded", Side::Right);
-    grid.column("notes", Side::Left);
-    findings.iter().for_each(|finding| grid.row(row(finding, varying, reported, notes)));
-    grid
+    Grid::new(varying.len() + 2)
+        .left(varying.iter().map(|condition| condition.name))
+        .right(["size", AWAY.name, "total", "hand-off", "reload"])
+        .right((0..reported).map(ordinal))
+        .right(["settled walk", "excluded"])
+        .left(["notes"])
+        .with_rows(findings.iter().map(|finding| row(finding, varying, reported, notes)))
 }
 
 fn row(finding: &CaseFinding, varying: &[Condition], reported: usize, notes: &Numbering) -> Vec<Entry> {

@@ -74,9 +74,7 @@ fn known(fact: &Fact<String>, unknown: &str) -> String {
 /// The CPUs and the policies of all cases.
 fn place(header: &Header) -> String {
     let cases = &header.plan.cases;
-    let mut cpus: Vec<_> = cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
+    let cpus = header.plan.cpus();
     let on = match cpus.len() {
         0 => "not pinned".to_owned(),
         1 => format!("CPU {}", format_cpu_list(&cpus)),

@@ -5,7 +5,7 @@ use switchcost_units::Bytes;
 
 use super::conditions::walk;
 use super::figures;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, number, time, with_bound, with_interval};
@@ -101,13 +101,11 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
 }
 
 fn short(all: &[SharedCache]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("size", Side::Right);
-    grid.column("walk", Side::Left);
-    for name in ["alone", "in turn", "at once", "even at"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("loses more", Side::Left);
+    let mut grid = Grid::new(2)
+        .right(["size"])
+        .left(["walk"])
+        .right(["alone", "in turn", "at once", "even at"])
+        .left(["loses more"]);
     for one in all {
         let bound = |found: &Option<Estimate>| Entry::from(found.as_ref().map(with_bound).unwrap_or_default());
         let mut row = head(one);
@@ -142,13 +140,11 @@ pub(super) fn verdict(one: &SharedCache) -> &'static str {
 }
 
 fn grid(all: &[SharedCache]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("size", Side::Right);
-    grid.column("walk", Side::Left);
-    for name in ["alone", "in turn", "at once", "in turn less at once", "even at"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("loses more", Side::Left);
+    let mut grid = Grid::new(2)
+        .right(["size"])
+        .left(["walk"])
+        .right(["alone", "in turn", "at once", "in turn less at once", "even at"])
+        .left(["loses more"]);
     for one in all {
         let estimate = |found: &Option<Estimate>| Entry::from(found.as_ref().map(with_interval).unwrap_or_default());
         let mut row = head(one);

@@ -4,7 +4,7 @@ use switchcost_record::Case;
 use super::conditions::{Condition, MECHANISM, RUN, WALK, split};
 use super::notes::Numbering;
 use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, time, with_bound, with_interval};
@@ -31,22 +31,13 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 /// Conditions of the task stand before the size, conditions of its walk behind it.
 fn grid(findings: &[&CaseFinding], before: &[Condition], after: &[Condition], notes: &Numbering) -> Grid {
-    let mut grid = Grid::new(before.len() + 1 + after.len());
-    for condition in before {
-        grid.column(condition.name, Side::Left);
-    }
-    grid.column("size", Side::Right);
-    for condition in after {
-        grid.column(condition.name, Side::Left);
-    }
-    for name in ["total", "direct", "indirect (interval)", "kernel", "reload", "reload bound", "excluded"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("notes", Side::Left);
-    for finding in findings {
-        grid.row(row(finding, before, after, notes));
-    }
-    grid
+    Grid::new(before.len() + 1 + after.len())
+        .left(before.iter().map(|condition| condition.name))
+        .right(["size"])
+        .left(after.iter().map(|condition| condition.name))
+        .right(["total", "direct", "indirect (interval)", "kernel", "reload", "reload bound", "excluded"])
+        .left(["notes"])
+        .with_rows(findings.iter().map(|finding| row(finding, before, after, notes)))
 }
 
 fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition], notes: &Numbering) -> Vec<Entry> {

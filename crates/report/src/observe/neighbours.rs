@@ -6,7 +6,7 @@ use switchcost_units::Nanos;
 
 use super::answer::name;
 use super::tables::title;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, time};
@@ -21,17 +21,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
     let rows = &all[..all.len().min(most)];
     let what = "waited: for its CPU, while it could run";
     page.heading("Who kept it waiting, and who ran in between", &title(what, rows.len(), all.len()));
-    let mut grid = Grid::with_one_line_a_row(2);
-    grid.column("", Side::Left);
-    grid.column("observed", Side::Left);
-    for column in ["waited", "of waits", "ran", "times", "preempted it"] {
-        grid.column(column, Side::Right);
-    }
     let has_wakers = findings.neighbours.iter().any(|neighbour| neighbour.woke > 0);
-    if has_wakers {
-        grid.column("woke it", Side::Right);
-    }
-    rows.iter().for_each(|row| grid.row(row.entries(has_wakers)));
+    let grid = Grid::with_one_line_a_row(2)
+        .left(["", "observed"])
+        .right(["waited", "of waits", "ran", "times", "preempted it"])
+        .right(has_wakers.then_some("woke it"))
+        .with_rows(rows.iter().map(|row| row.entries(has_wakers)));
     page.grid(&grid);
 }
 

@@ -4,7 +4,7 @@ use switchcost_observation::{Entry as KernelEntry, FutexWait, Why};
 use super::By;
 use super::answer::{cpus, name};
 use super::neighbours;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, time};
@@ -75,14 +75,9 @@ fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
 }
 
 fn runtimes_grid(found: &[ProcessFinding], label: fn(&ProcessFinding) -> String) -> Grid {
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("", Side::Left);
-    for column in ["switches/s", "involuntary", "CPU", "cost"] {
-        grid.column(column, Side::Right);
-    }
     // Of the columns of those who pay as many as leave room for the names.
-    found.iter().for_each(|of| grid.row(process_row(label(of), of).into_iter().take(5).collect()));
-    grid
+    let rows = found.iter().map(|of| process_row(label(of), of).into_iter().take(5).collect());
+    Grid::with_one_line_a_row(1).left([""]).right(["switches/s", "involuntary", "CPU", "cost"]).with_rows(rows)
 }
 
 /// Kinds of threads of runtimes on one screen.
@@ -104,12 +99,10 @@ fn add_payers(
 ) {
     let rows = &found[..found.len().min(most)];
     page.heading(heading, &title("costs as a share of its CPU time, and in CPUs", rows.len(), found.len()));
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("", Side::Left);
-    for column in ["switches/s", "involuntary", "CPU", "cost", "CPUs", "directly", "at most", "wait p99"] {
-        grid.column(column, Side::Right);
-    }
-    rows.iter().for_each(|process| grid.row(process_row(label(process), process)));
+    let grid = Grid::with_one_line_a_row(1)
+        .left([""])
+        .right(["switches/s", "involuntary", "CPU", "cost", "CPUs", "directly", "at most", "wait p99"])
+        .with_rows(rows.iter().map(|process| process_row(label(process), process)));
     page.grid(&grid);
 }
 
@@ -188,13 +181,11 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
         "Why",
         &title("the most frequent first; times are means of one switch", rows.len(), findings.causes.len()),
     );
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("", Side::Left);
-    for column in ["switches", "share", "off CPU", "wait for CPU"] {
-        grid.column(column, Side::Right);
-    }
-    grid.column("mostly", Side::Left);
-    rows.iter().for_each(|cause| grid.row(cause_row(cause)));
+    let grid = Grid::with_one_line_a_row(1)
+        .left([""])
+        .right(["switches", "share", "off CPU", "wait for CPU"])
+        .left(["mostly"])
+        .with_rows(rows.iter().map(cause_row));
     page.grid(&grid);
 }
 
@@ -241,11 +232,7 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
         return;
     }
     page.heading("For how long", "each time; upper ends of half powers of two");
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("", Side::Left);
-    for column in ["times", "p50", "p99", "max"] {
-        grid.column(column, Side::Right);
-    }
+    let mut grid = Grid::with_one_line_a_row(1).left([""]).right(["times", "p50", "p99", "max"]);
     for (label, latency) in rows {
         let counted = latency.map_or(NO_NUMBER.to_owned(), |latency| count(latency.count));
         let quantiles = [|l: &Latency| l.p50_ns, |l: &Latency| l.p99_ns, |l: &Latency| l.max_ns];

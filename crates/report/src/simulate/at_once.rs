@@ -5,7 +5,7 @@ use serde::Serialize;
 use switchcost_simulation_result::LastLevelCounts;
 
 use super::amount::{count, share};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, Form, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -103,12 +103,8 @@ fn add(page: &mut Page, report: &Report<'_>) {
             count(report.at_once_instructions)
         ),
     );
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("level", Side::Left);
-    for name in ["lookups", "alone", "in turn", "more", "at once", "more"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid =
+        Grid::new(2).left(["design", "level"]).right(["lookups", "alone", "in turn", "more", "at once", "more"]);
     for pair in report.designs {
         let (one, other) = (&pair.in_turn, &pair.at_once);
         let cells: [Entry; 8] = [

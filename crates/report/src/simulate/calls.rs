@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::{CallFinding, DesignFinding, Findings, OfLe
 
 use super::amount::{count, rounded, share};
 use super::{detailed, heavy_calls};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
@@ -17,21 +17,14 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 fn add_design(page: &mut Page, design: &DesignFinding) {
-    let caches = design.hierarchies.shared.levels.len();
-    let mut grid = Grid::new(1);
-    grid.column("system call", Side::Left);
-    for name in ["calls", "instructions", "cycles", "CPI", "of all cycles"] {
-        grid.column(name, Side::Right);
-    }
-    for kind in ["misses", "drives out of"] {
-        design
-            .hierarchies
-            .shared
-            .levels
-            .iter()
-            .for_each(|level| grid.column(format!("{kind} {}", level.name), Side::Right));
-    }
-    design.calls.iter().take(CALLS).for_each(|call| grid.row(row(call, caches)));
+    let caches = &design.hierarchies.shared.levels;
+    let of_each = |kind: &str| caches.iter().map(|level| format!("{kind} {}", level.name)).collect::<Vec<_>>();
+    let grid = Grid::new(1)
+        .left(["system call"])
+        .right(["calls", "instructions", "cycles", "CPI", "of all cycles"])
+        .right(of_each("misses"))
+        .right(of_each("drives out of"))
+        .with_rows(design.calls.iter().take(CALLS).map(|call| row(call, caches.len())));
     page.heading("System calls without a switch", &format!("a call on average, on {}", design.name));
     page.grid(&grid);
     heavy_calls::reported(&design.calls, design.instructions).iter().for_each(|text| page.prose(text));

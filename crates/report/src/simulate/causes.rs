@@ -2,7 +2,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFindi
 
 use super::amount::{count, ends, known, share, with_bound};
 use super::detailed;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::NO_NUMBER;
@@ -12,14 +12,18 @@ const CAUSES: usize = 8;
 
 /// By class and by cause: why the task had left the CPU before.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("after", Side::Left);
-    for name in
-        ["segments", "median length", "net", "interval", "lost", "interval", "gained", "state", "cut-off", "of all"]
-    {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["design", "after"]).right([
+        "segments",
+        "median length",
+        "net",
+        "interval",
+        "lost",
+        "interval",
+        "gained",
+        "state",
+        "cut-off",
+        "of all",
+    ]);
     for design in detailed(findings) {
         for group in shown(design) {
             grid.row(row(design, group));

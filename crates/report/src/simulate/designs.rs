@@ -3,7 +3,7 @@ use switchcost_simulation_result::{ByView, LevelCounts};
 
 use super::amount::{as_time, beside_time, count, ends, filled, known, one, perhaps, rounded, share, with_bound};
 use super::compared;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, number};
@@ -15,30 +15,28 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
     let cut = findings.cut_share * 100.0;
     page.heading("Cost of a switch", &format!("cycles up to where {cut} % of the segments remain"));
-    let mut grid = Grid::new(1);
-    grid.column("design", Side::Left);
-    for name in [
-        "net",
-        "interval",
-        "time",
-        "lost",
-        "interval",
-        "gained",
-        "interval",
-        "state",
-        "interval",
-        "once",
-        "cycles",
-        "CPI",
-        "overhead",
-        "all excess",
-        "flushed",
-        "reload bound",
-        "Agarwal",
-    ] {
-        grid.column(name, Side::Right);
-    }
-    findings.designs.iter().for_each(|design| grid.row(row(design)));
+    let grid = Grid::new(1)
+        .left(["design"])
+        .right([
+            "net",
+            "interval",
+            "time",
+            "lost",
+            "interval",
+            "gained",
+            "interval",
+            "state",
+            "interval",
+            "once",
+            "cycles",
+            "CPI",
+            "overhead",
+            "all excess",
+            "flushed",
+            "reload bound",
+            "Agarwal",
+        ])
+        .with_rows(findings.designs.iter().map(row));
     page.grid(&grid);
     page.prose(
         "net: what a switch costs, lost less gained and state; lost: reloading lines that others drove out; gained: saved by lines that \
@@ -97,15 +95,21 @@ fn agarwal(design: &DesignFinding) -> String {
 
 /// Accesses and misses of every level in the three views.
 pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("level", Side::Left);
-    for name in ["accesses", "misses: shared", "private", "flushed", "miss ratio: shared", "private", "flushed"] {
-        grid.column(name, Side::Right);
-    }
-    for name in ["MPKI: shared", "private", "flushed", "lost a switch", "gained a switch", "filled"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["design", "level"]).right([
+        "accesses",
+        "misses: shared",
+        "private",
+        "flushed",
+        "miss ratio: shared",
+        "private",
+        "flushed",
+        "MPKI: shared",
+        "private",
+        "flushed",
+        "lost a switch",
+        "gained a switch",
+        "filled",
+    ]);
     for design in compared(findings) {
         let hierarchies = &design.hierarchies;
         let levels = hierarchies.shared.levels.iter().zip(&hierarchies.private.levels).zip(&hierarchies.flushed.levels);

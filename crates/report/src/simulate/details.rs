@@ -4,7 +4,6 @@ use switchcost_simulation_result::{PrivateBy, Simulation};
 use switchcost_units::format_cpu_list;
 
 use super::amount::{count, ones};
-use crate::entry::Side;
 use crate::grid::Grid;
 use crate::page::Page;
 
@@ -22,9 +21,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation) {
 
 fn facts(head: &Simulation) -> Grid {
     let trace = &head.trace;
-    let mut grid = Grid::new(1);
-    grid.column("fact", Side::Left);
-    grid.column("", Side::Left);
+    let mut grid = Grid::new(1).left(["fact", ""]);
     let mut rows = vec![
         ("source", trace.source.clone()),
         ("order of tasks", trace.order.clone()),
@@ -67,12 +64,7 @@ fn one(private_by: PrivateBy) -> &'static str {
 }
 
 fn designs(head: &Simulation) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("level", Side::Left);
-    for name in ["size", "line", "hit cycles", "miss cycles"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["design", "level"]).right(["size", "line", "hit cycles", "miss cycles"]);
     for result in &head.designs {
         for level in &result.design.levels {
             grid.row(vec![

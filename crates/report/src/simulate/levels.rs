@@ -5,7 +5,7 @@ use switchcost_simulation_result::{ByView, View};
 
 use super::amount::rounded;
 use super::compared;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::plain::plain;
@@ -93,9 +93,7 @@ impl<'a> Levels<'a> {
                 names.push(&level.level);
             }
         }
-        let mut grid = Grid::with_one_line_a_row(keys.len());
-        keys.iter().for_each(|key| grid.column(*key, Side::Left));
-        names.iter().for_each(|name| grid.column(*name, Side::Right));
+        let grid = Grid::with_one_line_a_row(keys.len()).left(keys.iter().copied()).right(names.iter().copied());
         Levels { names, grid }
     }
 

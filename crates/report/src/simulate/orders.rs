@@ -6,7 +6,7 @@ use switchcost_analysis::simulation::OrderFinding;
 use switchcost_simulation_result::Simulation;
 
 use super::amount::{as_time, beside_time, count, ends, known, rounded, share, with_bound};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, Form, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -104,12 +104,9 @@ fn name(order: &OrderFinding) -> String {
 }
 
 fn table(orders: &[OrderFinding]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("order", Side::Left);
-    for name in ["quantum", "switches", "net", "interval", "time", "share", "lost", "more"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2)
+        .left(["design", "order"])
+        .right(["quantum", "switches", "net", "interval", "time", "share", "lost", "more"]);
     for order in orders {
         let cost = &order.average_cost_cycles;
         let reported = cost.estimate.filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());

@@ -5,7 +5,7 @@ use switchcost_simulation_result::LostCycles;
 
 use super::amount::{count, rounded, share};
 use super::detailed;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 
@@ -27,11 +27,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 fn add_parts(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(1);
-    grid.column("design", Side::Left);
-    for name in ["excess cycles", "instructions", "data", "TLB", "write stalls"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid =
+        Grid::new(1).left(["design"]).right(["excess cycles", "instructions", "data", "TLB", "write stalls"]);
     for design in detailed(findings).iter().filter(|design| design.excess_cycles > 0.0) {
         let of = |wanted: Part| {
             let part: Option<&ExcessPart> = design.parts.iter().find(|part| part.part == wanted);
@@ -51,11 +48,14 @@ fn add_parts(page: &mut Page, findings: &Findings) {
 fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     let Some(lost @ LostCycles { programs, kernel }) = design.lost_to.filter(LostCycles::has_kernel) else { return };
     let all = lost.all();
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("lines", Side::Left);
-    for name in ["cycles lost", "to other processes", "to the kernel", "aged", "flushed", "state"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::with_one_line_a_row(1).left(["lines"]).right([
+        "cycles lost",
+        "to other processes",
+        "to the kernel",
+        "aged",
+        "flushed",
+        "state",
+    ]);
     let of_all = |cycles: u64| match cycles {
         0 => Entry::from(String::new()),
         cycles => share(Some(cycles as f64 / all as f64)).into(),
@@ -72,12 +72,15 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
 }
 
 fn add_origins(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("level", Side::Left);
-    for name in ["misses", "intrinsic", "evicted by others", "by the kernel", "aged by others", "flushed", "state"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["design", "level"]).right([
+        "misses",
+        "intrinsic",
+        "evicted by others",
+        "by the kernel",
+        "aged by others",
+        "flushed",
+        "state",
+    ]);
     for design in detailed(findings) {
         for origin in design.origins.iter().filter(|origin| origin.misses > 0) {
             grid.row(origin_row(&design.name, origin));
@@ -99,12 +102,13 @@ fn origin_row(design: &str, origin: &OriginFinding) -> Vec<Entry> {
 }
 
 fn add_losses(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("level", Side::Left);
-    for name in ["lines at departure", "lost", "share", "restored", "share of lost"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["design", "level"]).right([
+        "lines at departure",
+        "lost",
+        "share",
+        "restored",
+        "share of lost",
+    ]);
     for design in detailed(findings) {
         design.losses.iter().for_each(|loss| grid.row(loss_row(&design.name, loss)));
     }
@@ -129,12 +133,9 @@ fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
 
 /// In no more than so many rows.
 pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable, room: usize) {
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("evictor \\ victim", Side::Left);
     // Two programs may have the same name on paper once it is made harmless.
-    for name in &table.programs {
-        grid.column(crate::plain::plain(name), Side::Right);
-    }
+    let victims = table.programs.iter().map(|name| crate::plain::plain(name));
+    let mut grid = Grid::with_one_line_a_row(1).left(["evictor \\ victim"]).right(victims);
     let all = table.programs.len();
     let shown = if all <= room { all } else { room.saturating_sub(1) };
     for (evictor, lines) in table.programs.iter().zip(&table.lines).take(shown) {
@@ -151,13 +152,8 @@ pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &Evi
 
 /// What it was whose lines came in for those of others.
 fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
-    let mut grid = Grid::with_one_line_a_row(2);
-    for name in ["whose", "", "function or variable"] {
-        grid.column(name, Side::Left);
-    }
-    for name in ["lines of others", "share"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid =
+        Grid::with_one_line_a_row(2).left(["whose", "", "function or variable"]).right(["lines of others", "share"]);
     let row = |evictor: &EvictorFinding| {
         vec![
             evictor.whose.as_str().into(),

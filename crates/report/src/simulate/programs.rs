@@ -2,7 +2,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, PlaceFinding, Pro
 
 use super::amount::{count, ones, rounded, share};
 use super::detailed;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
@@ -20,14 +20,14 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 fn add_programs(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("program", Side::Left);
-    for name in
-        [ones(findings.private_by), "segments", "instructions", "CPI: shared", "private", "excess cycles a switch"]
-    {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["design", "program"]).right([
+        ones(findings.private_by),
+        "segments",
+        "instructions",
+        "CPI: shared",
+        "private",
+        "excess cycles a switch",
+    ]);
     for design in detailed(findings) {
         design.processes.iter().take(SHOWN).for_each(|process| grid.row(program(&design.name, process)));
     }
@@ -57,9 +57,7 @@ fn add_places(
     what: &str,
     places: fn(&DesignFinding) -> &[PlaceFinding],
 ) {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    place_columns(&mut grid);
+    let mut grid = with_place_columns(Grid::new(2).left(["design"]));
     for design in detailed(findings) {
         let row = |found| [vec![design.name.as_str().into()], place(found)].concat();
         places(design).iter().take(SHOWN).for_each(|found| grid.row(row(found)));
@@ -71,12 +69,8 @@ fn add_places(
 }
 
 /// The columns of a table of places.
-pub(super) fn place_columns(grid: &mut Grid) {
-    for name in ["program", "place", "line", "after"] {
-        grid.column(name, Side::Left);
-    }
-    grid.column("excess cycles", Side::Right);
-    grid.column("share", Side::Right);
+pub(super) fn with_place_columns(grid: Grid) -> Grid {
+    grid.left(["program", "place", "line", "after"]).right(["excess cycles", "share"])
 }
 
 /// The row of one place.

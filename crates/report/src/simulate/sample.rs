@@ -7,7 +7,7 @@ use switchcost_simulation_result::View;
 
 use super::amount::{count, ends, perhaps, share};
 use super::csv::float;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, Form, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -118,11 +118,7 @@ fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
 }
 
 fn quantities(design: &SampleFinding) -> Grid {
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("", Side::Left);
-    for name in ["total", "interval", "+-", "per 1,000 instructions"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::with_one_line_a_row(1).left([""]).right(["total", "interval", "+-", "per 1,000 instructions"]);
     for quantity in &design.quantities {
         let Some(title) = title(quantity) else { continue };
         let cells: [Entry; 5] = [

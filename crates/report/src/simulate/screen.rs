@@ -7,7 +7,7 @@ use switchcost_simulation_result::Simulation;
 use super::amount::{as_time, beside_time, count, ends, known, perhaps, rounded, share, with_bound};
 use super::designs::{as_if_in_order, cpi};
 use super::{answer, levels, notes, origins, sweep, trace};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 
@@ -92,14 +92,10 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     let rest = format!("cycles, net of lost, gained and state{}", interval.unwrap_or_default());
     page.heading("Cost of a switch", &rest);
     let (head, labels) = sweep::labels(findings);
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column(head, Side::Left);
-    for name in ["net", "interval", "time", "share", "lost", "gained", "state", "CPI"] {
-        grid.column(name, Side::Right);
-    }
-    for (name, design) in labels.iter().zip(&findings.designs).take(DESIGNS) {
-        grid.row(design_row(name, design));
-    }
+    let grid = Grid::with_one_line_a_row(1)
+        .left([head])
+        .right(["net", "interval", "time", "share", "lost", "gained", "state", "CPI"])
+        .with_rows(labels.iter().zip(&findings.designs).take(DESIGNS).map(|(name, design)| design_row(name, design)));
     page.grid(&grid);
     let more = findings.designs.len().saturating_sub(DESIGNS);
     if more > 0 {
@@ -130,16 +126,11 @@ fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {
 fn add_causes(page: &mut Page, findings: &Findings) {
     let designs = &findings.designs[..findings.designs.len().min(COLUMNS)];
     let Some(first) = designs.first() else { return };
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column("after", Side::Left);
-    grid.column("switches", Side::Right);
-    if designs.len() == 1 {
-        for name in ["net", "interval", "of all", "lost", "gained", "state"] {
-            grid.column(name, Side::Right);
-        }
-    } else {
-        designs.iter().for_each(|design| grid.column(&design.name, Side::Right));
-    }
+    let mut grid = Grid::with_one_line_a_row(1).left(["after"]).right(["switches"]);
+    grid = match designs {
+        [_] => grid.right(["net", "interval", "of all", "lost", "gained", "state"]),
+        _ => grid.right(designs.iter().map(|design| &design.name)),
+    };
     // Many designs have many levels, too.
     let most = if findings.designs.len() < DESIGNS { CAUSES } else { CAUSES - 1 };
     for group in shown(first, most) {
@@ -205,13 +196,7 @@ fn add_places(
     room_for_notes: usize,
 ) {
     let room = MOST_LINES.saturating_sub(page.lines() + room_for_notes + HEADING_LINES);
-    let mut grid = Grid::with_one_line_a_row(1);
-    for name in ["program", what, "after"] {
-        grid.column(name, Side::Left);
-    }
-    for name in ["excess cycles", "share"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::with_one_line_a_row(1).left(["program", what, "after"]).right(["excess cycles", "share"]);
     let row = |found: &PlaceFinding| {
         let cells = [&found.program, &found.place, &found.cause].map(Entry::from);
         cells

@@ -5,7 +5,7 @@ use switchcost_analysis::simulation::{Axis, DesignFinding, Findings, Sweep, swee
 use super::amount::with_bound;
 use super::designs::cpi;
 use super::figures;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
@@ -111,10 +111,8 @@ fn add_line(
         .map(|(values, design)| (axis.values[values[0]].as_str(), &findings.designs[*design]))
         .collect();
     let numbers = line_numbers(&members);
-    let mut grid = Grid::new(1);
-    grid.column(&axis.field, Side::Right);
-    numbers.iter().for_each(|number| grid.column(number.name(), Side::Right));
-    grid.column("net a switch", Side::Right);
+    let mut grid =
+        Grid::new(1).right([&axis.field]).right(numbers.iter().map(|number| number.name())).right(["net a switch"]);
     for (value, design) in members.iter().take(room) {
         let cells = numbers.iter().map(|number| cell(number, design));
         let net = Entry::from(with_bound(&design.average_cost_cycles));
@@ -184,10 +182,8 @@ fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
 }
 
 fn matrix(plane: &Plane<'_>, of: &Number, most_rows: usize, most_columns: usize) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column(&plane.rows.field, Side::Right);
     let columns = &plane.columns.values[..plane.columns.values.len().min(most_columns)];
-    columns.iter().for_each(|value| grid.column(value, Side::Right));
+    let mut grid = Grid::new(1).right([&plane.rows.field]).right(columns);
     for (row, value) in plane.rows.values.iter().enumerate().take(most_rows) {
         let cells = (0..columns.len()).map(|column| plane.at(row, column));
         let cells = cells.map(|design| design.map_or_else(Entry::default, |design| cell(of, design)));

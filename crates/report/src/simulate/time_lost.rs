@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
 
 use super::amount::{rounded, share};
 use super::detailed;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::plain::plain;
@@ -31,13 +31,12 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
 
 /// Lines by where they were lost and how they were asked for.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(4);
-    for name in ["design", "found alone in", "missed up to", "asked for"] {
-        grid.column(name, Side::Left);
-    }
-    for name in ["lines a switch", "a line", "from", "to"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(4).left(["design", "found alone in", "missed up to", "asked for"]).right([
+        "lines a switch",
+        "a line",
+        "from",
+        "to",
+    ]);
     for design in detailed(findings) {
         for lines in design.time_lost.iter().flat_map(|lost| &lost.lines) {
             grid.row(row(&design.name, lines));

@@ -4,17 +4,21 @@ use switchcost_analysis::simulation::{Findings, TrafficFinding};
 
 use super::amount::{rounded, share};
 use super::detailed;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(2);
-    grid.column("design", Side::Left);
-    grid.column("level", Side::Left);
-    for name in ["filled", "written back", "moved", "bus", "accuracy", "coverage", "late", "back-invalidated"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["design", "level"]).right([
+        "filled",
+        "written back",
+        "moved",
+        "bus",
+        "accuracy",
+        "coverage",
+        "late",
+        "back-invalidated",
+    ]);
     for design in detailed(findings) {
         for level in &design.traffic {
             let cells = [design.name.as_str(), level.level.as_str()].map(Entry::from);

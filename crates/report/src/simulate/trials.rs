@@ -6,7 +6,7 @@ use switchcost_simulation_result::Simulation;
 use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
 use super::answer::of_a_part;
 use super::{csv, json};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::for_programs::{Document, Form, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -72,12 +72,17 @@ fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFin
         page.paragraph("The traces are of guests that were not started alike, so there is no mean of them.");
     }
     page.heading("Trials", "one record each");
-    let mut grid = Grid::new(2);
-    grid.column("trial", Side::Left);
-    grid.column("design", Side::Left);
-    for name in ["instructions", "data refs", "switches", "net", "interval", "lost", "gained", "cycles", "overhead"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["trial", "design"]).right([
+        "instructions",
+        "data refs",
+        "switches",
+        "net",
+        "interval",
+        "lost",
+        "gained",
+        "cycles",
+        "overhead",
+    ]);
     for (number, (head, findings)) in trials.iter().enumerate() {
         rows(number + 1, head, findings).for_each(|row| grid.row(row));
     }

@@ -37,12 +37,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut table = Table::new(&["kind", "direct cost, us", "involuntary, %"]);
     for (kind, mechanism) in [("waits for a futex", Mechanism::Futex), ("yields", Mechanism::Yield)] {
         let found = cost(records, mechanism);
-        let why = found.clone().err().unwrap_or_default();
-        let found = found.ok();
         table.row(vec![
             kind.into(),
-            Cell::or_missing(found.as_ref().map(|(cost, _)| cost.estimate / 1e3), 3, &why),
-            Cell::or_missing(found.as_ref().map(|(_, share)| share * 100.0), 1, &why),
+            Cell::of(&found, 3, |(cost, _)| cost.estimate / 1e3),
+            Cell::of(&found, 1, |(_, share)| share * 100.0),
         ]);
     }
     exhibit.table = table;

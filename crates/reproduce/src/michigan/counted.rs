@@ -32,10 +32,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
             let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into(), counter.into()];
             for (_, step, mechanism) in ARMS {
                 let found = counted(records, step, mechanism, counter, kib);
-                let why = found.clone().err().unwrap_or_default();
-                let [alone, two] = [|c: &CounterFinding| c.baseline, |c: &CounterFinding| c.switching]
-                    .map(|of| Cell::or_missing(found.as_ref().ok().map(of), 2, &why));
-                row.extend([alone, two]);
+                row.extend([|c: &CounterFinding| c.baseline, |c: &CounterFinding| c.switching].map(|of| Cell::of(&found, 2, of)));
             }
             table.row(row);
         }

@@ -51,10 +51,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut table = Table::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
     for us in LATENCIES_US {
         let mut row = vec![Cell::number(us, 0), Cell::number(us, 0)];
-        row.extend(ways.iter().map(|(_, cost)| {
-            let why = cost.clone().err().unwrap_or_default();
-            Cell::or_missing(cost.as_ref().ok().map(|cost| spent_ns(us, cost.estimate) / 1e3), 3, &why)
-        }));
+        row.extend(ways.iter().map(|(_, cost)| Cell::of(cost, 3, |cost| spent_ns(us, cost.estimate) / 1e3)));
         table.row(row);
     }
     exhibit.table = table;

@@ -140,12 +140,13 @@ fn steadier(records: &Records, is_relative: bool) -> Result<Found, String> {
     Ok(Found::new(vec![Term::new("standard deviation at user level over that in the kernel", value, low, high)], note))
 }
 
+fn direct(curve: Vec<(u64, Estimate)>) -> Result<Estimate, &'static str> {
+    let found = curve.into_iter().find(|(size, _)| *size == 0);
+    found.map(|(_, estimate)| estimate).ok_or("the direct cost was not measured")
+}
+
 fn slower(records: &Records) -> Result<Found, String> {
-    let at_zero = |curve: Vec<(u64, Estimate)>| {
-        let found = curve.into_iter().find(|(size, _)| *size == 0);
-        found.map(|(_, estimate)| estimate).ok_or("the direct cost was not measured")
-    };
-    let (kernel, user) = (at_zero(kernel(records)?)?, at_zero(user(records)?)?);
+    let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let note =
         format!("{} at user level, {} in the kernel", microseconds(user.estimate), microseconds(kernel.estimate));
     Ok(Found::new(vec![ratio("user level over the kernel", &user, &kernel)], note))
@@ -221,11 +222,7 @@ fn first_level_reload(records: &Records) -> Result<Found, String> {
 
 /// How much of what the ratio of user level to kernel differs by from the poster's is the cost at user level; in logarithms.
 fn library(records: &Records) -> Result<Found, String> {
-    let at_zero = |curve: Vec<(u64, Estimate)>| {
-        let found = curve.into_iter().find(|(size, _)| *size == 0);
-        found.map(|(_, estimate)| estimate).ok_or("the direct cost was not measured")
-    };
-    let (kernel, user) = (at_zero(kernel(records)?)?, at_zero(user(records)?)?);
+    let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let share = |user_ns: f64, kernel_ns: f64| {
         let (by_user, by_kernel) = ((USER_MIDDLE_US * 1e3 / user_ns).ln(), (kernel_ns / (DIRECT_US * 1e3)).ln());
         by_user / (by_user + by_kernel)

@@ -50,11 +50,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
         let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into()];
         for name in LEVELS {
             let found = misses(records, kib, name);
-            let why = found.clone().err().unwrap_or_default();
-            row.extend(
-                [found.as_ref().ok().map(|m| m.one), found.as_ref().ok().map(|m| m.two)]
-                    .map(|n| Cell::or_missing(n, 1, &why)),
-            );
+            row.extend([Cell::of(&found, 1, |m| m.one), Cell::of(&found, 1, |m| m.two)]);
         }
         table.row(row);
         exhibit.steps.push(simulated_step(kib));

@@ -110,11 +110,17 @@ struct MissCounter {
     layer: Layer,
 }
 
+/// What the shared caches of a variant counted.
+fn shared(records: &Records, variant: Variant, layer: Layer, arm: Arm, kib: u64) -> Result<&HierarchyCounts, String> {
+    let (_, findings) = records.simulated(&step(layer, arm, kib))?;
+    let design = findings.designs.get(variant as usize).ok_or("the record lacks a variant of the design")?;
+    Ok(&design.hierarchies.shared)
+}
+
 /// Misses a turn.
 fn misses(records: &Records, place: MissCounter, arm: Arm, kib: u64) -> Result<f64, String> {
-    let (_, findings) = records.simulated(&step(place.layer, arm, kib))?;
-    let design = findings.designs.get(place.variant as usize).ok_or("the record lacks a variant of the design")?;
-    let count = (place.counter.of)(&design.hierarchies.shared).ok_or("the design lacks the level")?;
+    let counts = shared(records, place.variant, place.layer, arm, kib)?;
+    let count = (place.counter.of)(counts).ok_or("the design lacks the level")?;
     Ok(count as f64 / (TURNS * TASKS) as f64)
 }
 
@@ -189,9 +195,7 @@ fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
 /// Cycles a turn that two tasks in the kernel take more than one.
 fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
     let cycles = |arm| {
-        let (_, findings) = records.simulated(&step(Layer::Kernel, arm, kib))?;
-        let design = findings.designs.get(variant as usize).ok_or("the record lacks a variant of the design")?;
-        Ok::<_, String>(design.hierarchies.shared.cycles as f64 / (TURNS * TASKS) as f64)
+        Ok::<_, String>(shared(records, variant, Layer::Kernel, arm, kib)?.cycles as f64 / (TURNS * TASKS) as f64)
     };
     Ok(cycles(Arm::Two)? - cycles(Arm::Alone)?)
 }
@@ -209,10 +213,7 @@ fn inclusion(records: &Records) -> Result<Found, String> {
 /// Of the lines that the first levels miss, those that an inclusive second level takes away from them.
 fn few_taken_away(records: &Records) -> Result<Found, String> {
     let share = |kib| {
-        let (_, findings) = records.simulated(&step(Layer::Kernel, Arm::Two, kib))?;
-        let design =
-            findings.designs.get(Variant::Inclusive as usize).ok_or("the record lacks a variant of the design")?;
-        let levels = &design.hierarchies.shared.levels;
+        let levels = &shared(records, Variant::Inclusive, Layer::Kernel, Arm::Two, kib)?.levels;
         let of = |is_first: bool, count: fn(&LevelCounts) -> u64| -> f64 {
             levels.iter().filter(|level| level.name.starts_with("L1") == is_first).map(count).sum::<u64>() as f64
         };
@@ -247,9 +248,7 @@ fn tlb_spaces(records: &Records) -> Result<Found, String> {
 /// Cycles a turn that two tasks in the kernel take more than one: of all levels, and of the TLBs among them.
 fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], String> {
     let of = |arm| {
-        let (_, findings) = records.simulated(&step(Layer::Kernel, arm, kib))?;
-        let design = findings.designs.get(variant as usize).ok_or("the record lacks a variant of the design")?;
-        let HierarchyCounts { levels, tlbs, .. } = &design.hierarchies.shared;
+        let HierarchyCounts { levels, tlbs, .. } = shared(records, variant, Layer::Kernel, arm, kib)?;
         let sum = |of: &[LevelCounts]| of.iter().map(|level| level.cycles).sum::<u64>() as f64 / (TURNS * TASKS) as f64;
         Ok::<_, String>([sum(levels) + sum(tlbs), sum(tlbs)])
     };
@@ -291,9 +290,7 @@ fn larger_tlb(records: &Records) -> Result<Found, String> {
 /// Misses of levels or TLBs with these names, of two tasks in the kernel less one.
 fn more_misses(records: &Records, variant: Variant, kib: u64, names: [&str; 2]) -> Result<f64, String> {
     let of = |arm| {
-        let (_, findings) = records.simulated(&step(Layer::Kernel, arm, kib))?;
-        let design = findings.designs.get(variant as usize).ok_or("the record lacks a variant of the design")?;
-        let HierarchyCounts { levels, tlbs, .. } = &design.hierarchies.shared;
+        let HierarchyCounts { levels, tlbs, .. } = shared(records, variant, Layer::Kernel, arm, kib)?;
         let wanted = levels.iter().chain(tlbs).filter(|level| names.contains(&level.name.as_str()));
         Ok::<_, String>(wanted.map(LevelCounts::misses).sum::<u64>() as f64)
     };
@@ -380,17 +377,17 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         let at = |kib: u64| cycles(records, variant, kib);
         for kib in sizes(records) {
             let found = at(kib);
-            let why = found.clone().err().unwrap_or_default();
-            let of = |of: fn([f64; 2]) -> f64, decimals| Cell::or_missing(found.clone().ok().map(of), decimals, &why);
+            let why = found.as_ref().err().map_or("", String::as_str);
+            let of = |of: fn(&[f64; 2]) -> f64, decimals| Cell::of(&found, decimals, of);
             let misses = gap(records, MissCounter { counter: DTLB, variant, layer: Layer::Kernel }, kib);
             table.row(vec![
                 Bytes::kib(kib).to_string().into(),
                 name.into(),
-                of(|[all, _]| all, 0),
+                of(|[all, _]| *all, 0),
                 of(|[all, tlbs]| all - tlbs, 0),
-                of(|[_, tlbs]| tlbs, 0),
+                of(|[_, tlbs]| *tlbs, 0),
                 of(|[all, tlbs]| tlbs / all * 100.0, 0),
-                Cell::or_missing(misses.ok(), 1, &why),
+                Cell::or_missing(misses.ok(), 1, why),
             ]);
         }
         for (part, of) in [("all", 0), ("TLBs", 1)] {
@@ -427,8 +424,7 @@ fn row(records: &Records, counter: Counter, (variant, name): (Variant, &str), ki
     for layer in LAYERS {
         row.extend(ARMS.map(|arm| {
             let found = misses(records, MissCounter { counter, variant, layer }, arm, kib);
-            let why = found.clone().err().unwrap_or_default();
-            Cell::or_missing(found.ok(), 2, &why)
+            Cell::of(&found, 2, |misses| *misses)
         }));
     }
     row

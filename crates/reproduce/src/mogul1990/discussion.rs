@@ -17,15 +17,12 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     for (number, set) in SETS.iter().enumerate() {
         let there = published(set.published, "1a", |row| row.average_cost_cycles) * CYCLE_US;
         let here = microseconds(records, number);
-        let why = here.clone().err().unwrap_or_default();
-        let cell = |value: Option<f64>| Cell::or_missing(value, 1, &why);
-        let here = here.ok();
         table.row(vec![
             format!("caches, {}", set.published).into(),
             Cell::number(there, 1),
-            cell(here.as_ref().map(|term| term.value)),
-            cell(here.as_ref().map(|term| term.low)),
-            cell(here.as_ref().map(|term| term.high)),
+            Cell::of(&here, 1, |term| term.value),
+            Cell::of(&here, 1, |term| term.low),
+            Cell::of(&here, 1, |term| term.high),
         ]);
     }
     for (what, us) in KERNEL_US {

@@ -77,10 +77,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     let mut table = Table::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
     for machine in &MACHINES {
-        let of = |found: Result<f64, String>, decimals| {
-            let why = found.clone().err().unwrap_or_default();
-            Cell::or_missing(found.ok(), decimals, &why)
-        };
+        let of = |found: Result<f64, String>, decimals| Cell::of(&found, decimals, |number| *number);
         let from = match machine.kernel {
             Kernel::Published(_, place) => place,
             Kernel::Here => "this machine, which is not that model",

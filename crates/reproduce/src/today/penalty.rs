@@ -80,11 +80,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for (place, penalty) in PENALTIES.iter().enumerate() {
         let mut row = vec![Cell::number(f64::from(*penalty), 0)];
-        row.extend(settings().map(|(kib, kind)| {
-            let found = kernels_part(records, kib, kind, place);
-            let why = found.clone().err().unwrap_or_default();
-            Cell::or_missing(found.ok(), 0, &why)
-        }));
+        row.extend(settings().map(|(kib, kind)| Cell::of(&kernels_part(records, kib, kind, place), 0, |part| *part)));
         table.row(row);
     }
     let line = |(kib, kind): (u64, usize)| {

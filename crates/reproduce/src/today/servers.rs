@@ -56,10 +56,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut table = Table::new(&["machine", "a request touches", "cycles through two", "through eight", "ratio"]);
     for machine in &MACHINES {
         for kib in TOTALS_KIB {
-            let of = |found: Result<f64, String>, decimals| {
-                let why = found.clone().err().unwrap_or_default();
-                Cell::or_missing(found.ok(), decimals, &why)
-            };
+            let of = |found: Result<f64, String>, decimals| Cell::of(&found, decimals, |number| *number);
             table.row(vec![
                 machine.name.into(),
                 Bytes::kib(kib).to_string().into(),

@@ -40,9 +40,6 @@ const TURN: Nanos = Nanos::millis(8);
 /// A usual one of a command.
 const PERIOD: Nanos = Nanos::micros(250);
 
-/// Long enough for a rate good to a millionth.
-const CALIBRATION: Nanos = Nanos::millis(60);
-
 pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
     match arguments.pid.zip(arguments.work.as_deref()) {
         Some((number, work)) => service::run(arguments, number, work),
@@ -248,7 +245,7 @@ fn record(
         service: None,
     };
     let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
-    let mut watcher = Watcher::new(&header, interrupt);
+    let mut watcher = Watcher::new(&header, None, interrupt);
     let is_interrupted =
         switchcost_inject::inject(&subject, &instruments, &header, &mut executor, &mut watcher, &mut |line| {
             Ok::<(), Failure>(writer.append(&line)?)
@@ -315,9 +312,7 @@ fn others(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
 fn instruments(cpu: CpuId, is_tsc_invariant: bool) -> (Instruments, ClockFacts, CoreClock) {
     let _pin = pin(&[cpu]).ok();
     let (clock, reason) = Clock::choose_for(&[cpu], is_tsc_invariant);
-    let calibration = Calibration::start(clock);
-    std::thread::sleep(CALIBRATION.as_duration());
-    let rate = calibration.rate();
+    let (_, rate) = Calibration::begun(clock);
     let core_clock = core_clock::facts(clock);
     (Instruments { clock, rate, overhead: core_clock.overhead_ticks }, clock.facts(rate, reason), core_clock)
 }

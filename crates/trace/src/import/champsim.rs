@@ -130,18 +130,7 @@ mod tests {
     }
 
     fn error(bytes: &[u8]) -> String {
-        let mut importer = match Importer::champsim(bytes) {
-            Ok(importer) => importer,
-            Err(error) => return error.to_string(),
-        };
-        let mut chunk = Chunk::default();
-        loop {
-            match importer.next_into(&mut chunk) {
-                Ok(true) => {}
-                Ok(false) => panic!("it was read"),
-                Err(error) => return error.to_string(),
-            }
-        }
+        Importer::champsim(bytes).map_or_else(|error| error, crate::import::tests::failure).to_string()
     }
 
     #[test]

@@ -246,15 +246,7 @@ mod tests {
     }
 
     fn error(bytes: &[u8]) -> String {
-        let mut importer = Importer::gem5(bytes).expect("no packed file");
-        let mut chunk = Chunk::default();
-        loop {
-            match importer.next_into(&mut chunk) {
-                Ok(true) => {}
-                Ok(false) => panic!("it was read"),
-                Err(error) => return error.to_string(),
-            }
-        }
+        crate::import::tests::failure(Importer::gem5(bytes).expect("no packed file")).to_string()
     }
 
     #[test]

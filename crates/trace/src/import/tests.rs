@@ -7,7 +7,7 @@ use crate::{Checker, ChunkPlace, Mark, Problem, Reference, TaskId};
 const LACKEY: &str = "==7== Lackey\nI  0401ab70,3\nI  0401ab73,5\n S 1fff000758,8\nI  0401b770,1\n M 1fff000750,8\nhello\n L 04222cac,4\n";
 
 /// The chunks, and what ended the reading.
-fn read(mut importer: Importer<&[u8]>) -> (Vec<Chunk>, Option<ImportError>) {
+pub(super) fn read(mut importer: Importer<&[u8]>) -> (Vec<Chunk>, Option<ImportError>) {
     let mut chunks = Vec::new();
     loop {
         let mut chunk = Chunk::default();
@@ -25,7 +25,7 @@ fn all(importer: Importer<&[u8]>) -> Vec<Chunk> {
     chunks
 }
 
-fn failure(importer: Importer<&[u8]>) -> ImportError {
+pub(super) fn failure(importer: Importer<&[u8]>) -> ImportError {
     read(importer).1.expect("not well-formed")
 }
 

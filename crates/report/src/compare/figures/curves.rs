@@ -2,7 +2,7 @@ use plotly::common::{DashType, Line, Mode};
 use plotly::{Scatter, Trace};
 use switchcost_analysis::compare::Curve;
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, label, layout, linear_axis};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -63,11 +63,8 @@ fn side_traces(side: usize, name: &'static str, lines: &[Points]) -> Vec<Box<dyn
 }
 
 fn table(sides: &[(&'static str, &Vec<Points>); 2]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("side", Side::Left);
-    for name in ["record", "instructions since the switch", "cumulative excess cycles"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid =
+        Grid::new(2).left(["side"]).right(["record", "instructions since the switch", "cumulative excess cycles"]);
     for (name, lines) in sides {
         for (place, line) in lines.iter().enumerate() {
             for (instructions, cycles) in line {

@@ -4,7 +4,7 @@ use switchcost_units::Bytes;
 use switchcost_workload::{Access, WorkingSet};
 
 use super::point::Series;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, size_axis, time_axis};
 use crate::grid::Grid;
 use crate::measure::conditions::label;
@@ -78,9 +78,7 @@ fn draw(members: &[&CaseFinding], number: usize) -> Option<Figure> {
 }
 
 fn table(members: &[&CaseFinding]) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("size", Side::Right);
-    ACCESSES.iter().for_each(|access| grid.column(access.to_string(), Side::Right));
+    let mut grid = Grid::new(1).right(["size"]).right(ACCESSES.iter().map(|access| access.to_string()));
     let mut sizes: Vec<Bytes> = members.iter().map(|finding| finding.case.working_set.size_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();

@@ -5,7 +5,7 @@ use switchcost_record::Case;
 use switchcost_units::Bytes;
 use switchcost_workload::WorkingSet;
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, layout, list_axis};
 use crate::grid::Grid;
 use crate::measure::conditions::label;
@@ -157,9 +157,9 @@ impl Map<'_> {
     }
 
     fn table(&self) -> Grid {
-        let mut grid = Grid::new(1);
-        grid.column("size", Side::Right);
-        self.seconds.iter().for_each(|second| grid.column(format!("{} {second}", self.second.name), Side::Right));
+        let mut grid = Grid::new(1)
+            .right(["size"])
+            .right(self.seconds.iter().map(|second| format!("{} {second}", self.second.name)));
         for size in &self.sizes {
             let cell = |second: &Bytes| {
                 self.at(*size, *second).map_or_else(Entry::default, |f| Entry::new(self.text(*size, *second), tone(f)))

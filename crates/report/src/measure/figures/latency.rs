@@ -4,7 +4,6 @@ use switchcost_record::{CacheKind, HostManifest};
 use switchcost_units::Bytes;
 
 use super::NANOS;
-use crate::entry::Side;
 use crate::figure::{Drawing, Figure, colour, layout, names_of_marks, size_axis, time_axis, upright};
 use crate::grid::Grid;
 use crate::quantity::time;
@@ -50,9 +49,7 @@ pub(in crate::measure) fn draw(host: &HostManifest, points: &[(u64, f64)]) -> Op
 }
 
 fn table(points: &[(u64, f64)]) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("size", Side::Right);
-    grid.column("load latency", Side::Right);
-    points.iter().for_each(|(size, ns)| grid.row(vec![Bytes(*size).to_string().into(), time(*ns).into()]));
-    grid
+    Grid::new(1)
+        .right(["size", "load latency"])
+        .with_rows(points.iter().map(|(size, ns)| vec![Bytes(*size).to_string().into(), time(*ns).into()]))
 }

@@ -3,7 +3,7 @@ use plotly::{Scatter, Trace};
 use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings};
 use switchcost_units::Bytes;
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, share_axis, size_axis};
 use crate::grid::Grid;
 use crate::measure::row::{starred, tone};
@@ -60,12 +60,8 @@ pub(in crate::measure) fn draw(findings: &Findings, curve: &Curve, number: usize
 }
 
 fn table(results: &[&CaseFinding]) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("size", Side::Right);
-    grid.column("total", Side::Right);
-    for (name, _) in PARTS {
-        grid.column(format!("{name} (interval)"), Side::Right);
-    }
+    let mut grid =
+        Grid::new(1).right(["size", "total"]).right(PARTS.iter().map(|(name, _)| format!("{name} (interval)")));
     for finding in results {
         let size = starred(finding, &finding.case.working_set.size_bytes.to_string());
         let total = finding.total_ns.as_ref().map(|total| time(total.estimate)).unwrap_or_default();

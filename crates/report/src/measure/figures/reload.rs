@@ -3,7 +3,7 @@ use plotly::common::TickMode;
 use switchcost_analysis::CaseFinding;
 
 use super::point::Series;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, linear_axis, time_axis};
 use crate::grid::Grid;
 use crate::measure::conditions::label;
@@ -45,10 +45,10 @@ pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
 }
 
 fn table(findings: &[&CaseFinding], walks: usize) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("case", Side::Left);
-    (0..walks).for_each(|place| grid.column(format!("{} walk (interval)", ordinal(place)), Side::Right));
-    grid.column("settled walk", Side::Right);
+    let mut grid = Grid::new(1)
+        .left(["case"])
+        .right((0..walks).map(|place| format!("{} walk (interval)", ordinal(place))))
+        .right(["settled walk"]);
     for finding in findings {
         let Some(reload) = &finding.reload else { continue };
         let mut row = vec![Entry::new(label(&finding.case), tone(finding))];

@@ -3,7 +3,7 @@ use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::Case;
 
 use super::point::Series;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, linear_axis, time_axis};
 use crate::grid::Grid;
 use crate::measure::conditions::label;
@@ -80,9 +80,7 @@ fn draw(rings: &[Ring<'_>]) -> Option<Figure> {
 }
 
 fn table(rings: &[Ring<'_>], tasks: &[u32]) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("ring", Side::Left);
-    tasks.iter().for_each(|tasks| grid.column(format!("{tasks} tasks"), Side::Right));
+    let mut grid = Grid::new(1).left(["ring"]).right(tasks.iter().map(|tasks| format!("{tasks} tasks")));
     for (case, members) in rings {
         let cell = |tasks: &u32| {
             let found = members.iter().find(|finding| finding.case.tasks == *tasks);

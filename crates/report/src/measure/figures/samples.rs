@@ -6,7 +6,6 @@ use strum::IntoEnumIterator;
 use switchcost_analysis::Point;
 use switchcost_record::{Arm, MeasureRecord};
 
-use crate::entry::Side;
 use crate::figure::{Drawing, Figure, colour, label, layout, linear_axis, time_axis};
 use crate::grid::Grid;
 use crate::measure::conditions;
@@ -115,11 +114,7 @@ fn table(record: &MeasureRecord, drawn: &[&Point]) -> Grid {
         *all += 1;
         drawn.left_out.iter().for_each(|reason| *by_reason.entry(reason).or_default() += 1);
     }
-    let mut grid = Grid::new(2);
-    grid.column("result", Side::Left);
-    grid.column("arm", Side::Left);
-    grid.column("samples drawn", Side::Right);
-    grid.column("left out, by reason", Side::Left);
+    let mut grid = Grid::new(2).left(["result", "arm"]).right(["samples drawn"]).left(["left out, by reason"]);
     for ((case, arm), (all, by_reason)) in counts {
         let name = record.header.plan.cases.get(case as usize).map(conditions::label).unwrap_or_default();
         let reasons: Vec<String> = by_reason.iter().map(|(reason, count)| format!("{reason} {count}")).collect();

@@ -2,7 +2,7 @@ use switchcost_analysis::{Estimate, Findings, SharedCache};
 use switchcost_units::Bytes;
 
 use super::point::Series;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, size_axis, time_axis};
 use crate::grid::Grid;
 use crate::measure::shared_cache::verdict;
@@ -54,10 +54,7 @@ pub(in crate::measure) fn draw(findings: &Findings) -> Option<Figure> {
 }
 
 fn table(all: &[&SharedCache]) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("size", Side::Right);
-    PARTS.iter().for_each(|(name, _)| grid.column(*name, Side::Right));
-    grid.column("loses more", Side::Left);
+    let mut grid = Grid::new(1).right(["size"]).right(PARTS.iter().map(|(name, _)| *name)).left(["loses more"]);
     for one in all {
         let mut row = vec![Entry::from(Bytes::to_string(&one.working_set.size_bytes))];
         row.extend(

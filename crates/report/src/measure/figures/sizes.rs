@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 
 use super::NANOS;
 use super::point::Series;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{
     Beside, Drawing, Figure, colour, layout, names_of_marks, note, region, size_axis, time_axis, upright,
 };
@@ -103,13 +103,9 @@ fn marked(base: Layout, host: &HostManifest, like: &CaseFinding, curve: &Curve, 
 }
 
 fn table(results: &[&CaseFinding], curve: &Curve) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("size", Side::Right);
-    for name in ["total (interval)", "direct (interval)", "indirect (interval)", "reload bound"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("region", Side::Left);
-    grid.column("knee after it", Side::Left);
+    let mut grid = Grid::new(1)
+        .right(["size", "total (interval)", "direct (interval)", "indirect (interval)", "reload bound"])
+        .left(["region", "knee after it"]);
     for finding in results {
         let size = finding.case.working_set.size_bytes;
         let estimate = |e: &Option<switchcost_analysis::Estimate>| {

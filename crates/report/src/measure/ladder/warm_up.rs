@@ -2,7 +2,7 @@
 
 use switchcost_record::{MeasureRecord, RuntimeRun, WarmUp};
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::measure::figures;
 use crate::page::Page;
@@ -12,12 +12,13 @@ use crate::quantity::time;
 const SETTLED_WITHIN: f64 = 0.25;
 
 pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
-    let mut grid = Grid::new(1);
-    grid.column("", Side::Left);
-    grid.column("version", Side::Left);
-    for name in ["starts in", "first window, a hand-off", "when warm", "settled after", "collections"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(1).left(["", "version"]).right([
+        "starts in",
+        "first window, a hand-off",
+        "when warm",
+        "settled after",
+        "collections",
+    ]);
     let mut drawn = Vec::new();
     for (place, case) in record.header.plan.cases.iter().enumerate() {
         let runs: Vec<&RuntimeRun> = record.runtime_runs.iter().filter(|run| run.case as usize == place).collect();

@@ -2,7 +2,7 @@ use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::{Between, Case, Policy};
 
 use super::scheduler;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::measure::conditions::placement;
 use crate::measure::row::{has_numbers, starred, tone};
@@ -92,11 +92,7 @@ fn name(finding: &CaseFinding, usual: &Usual) -> String {
 }
 
 fn grid(rows: &[Row<'_>]) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("", Side::Left);
-    for name in ["processes", "+-", "threads", "+-"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(1).left([""]).right(["processes", "+-", "threads", "+-"]);
     for row in rows {
         let cells = [row.process, row.thread].into_iter().flat_map(|finding| match finding {
             None => [Entry::from(""), Entry::from("")],

@@ -4,7 +4,7 @@ use switchcost_analysis::{CaseFinding, Estimate, Findings};
 use switchcost_record::Case;
 use switchcost_workload::WorkingSet;
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::measure::answer::TYPICAL_SIZE;
 use crate::measure::conditions::{Condition, MECHANISM, RUN, WALK, split};
@@ -79,12 +79,10 @@ fn chosen<'a>(members: &[&'a CaseFinding], rows: usize) -> Vec<&'a CaseFinding> 
 }
 
 fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
-    let mut grid = Grid::new(varying.len() + 1);
-    varying.iter().for_each(|condition| grid.column(condition.name, Side::Left));
-    for name in ["size", "total", "+-", "switch", "reload"] {
-        grid.column(name, Side::Right);
-    }
-    grid.column("total, log scale", Side::Left);
+    let mut grid = Grid::new(varying.len() + 1)
+        .left(varying.iter().map(|condition| condition.name))
+        .right(["size", "total", "+-", "switch", "reload"])
+        .left(["total, log scale"]);
     let totals = || members.iter().filter_map(|finding| total(finding)).filter(|total| is_cost(total));
     let ends = totals().map(|total| total.estimate.ln());
     let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));

@@ -3,7 +3,7 @@ use plotly::{Bar, Scatter, Trace};
 use switchcost_analysis::observation::{Bounds, Findings, Of, Part, Payer, payers};
 
 use super::{MOST_ROWS, beside_its_row};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, GREY, colour, label, linear_axis, rows_axis, rows_of_bars};
 use crate::grid::Grid;
 use crate::observe::tables::label as program;
@@ -165,12 +165,7 @@ fn marks(
 }
 
 fn table(payers: &[Payer<'_>]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("program", Side::Left);
-    grid.column("for", Side::Left);
-    for column in ["switches", "CPU time a second", "range"] {
-        grid.column(column, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["program", "for"]).right(["switches", "CPU time a second", "range"]);
     for payer in payers {
         let name_of_it = program(payer.found);
         let row = |about: &str, switches: u64, cost: Bounds| -> Vec<Entry> {

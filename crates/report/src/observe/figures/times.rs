@@ -4,7 +4,7 @@ use plotly::{Bar, Trace};
 use switchcost_analysis::observation::{Bin, Spread, spread};
 use switchcost_observation::Observation;
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, edges_axis, layout, share_axis};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -68,11 +68,7 @@ fn edges(spread: &Spread) -> Vec<String> {
 }
 
 fn table(spread: &Spread) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("for how long", Side::Right);
-    for column in [OFF, "share of them", WAIT, "share of these"] {
-        grid.column(column, Side::Right);
-    }
+    let mut grid = Grid::new(1).right(["for how long", OFF, "share of them", WAIT, "share of these"]);
     for (at, bin) in spread.bins.iter().enumerate() {
         let cells = [&spread.off, &spread.wait].into_iter().flat_map(|bins| match bins {
             Some(bins) => [count(bins[at].count), share(Some(bins[at].share))],

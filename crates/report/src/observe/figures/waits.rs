@@ -3,7 +3,7 @@ use plotly::{Bar, Trace};
 use switchcost_analysis::observation::{Findings, KeptWaitingFinding, Waiting, waiting};
 
 use super::{MOST_ROWS, beside_its_row};
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, GREY, colour, label, linear_axis, rows_axis, rows_of_bars};
 use crate::grid::Grid;
 use crate::observe::neighbours::{observed, text};
@@ -63,12 +63,7 @@ fn bars(waiting: &Waiting<'_>, names: &[String], column: usize, scale: Scale) ->
 }
 
 fn table(found: &[KeptWaitingFinding]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("observed", Side::Left);
-    grid.column("behind", Side::Left);
-    for column in ["waited", "of all waits", "runs"] {
-        grid.column(column, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["observed", "behind"]).right(["waited", "of all waits", "runs"]);
     for each in found {
         let runs = each.runs.map_or(NO_NUMBER.to_owned(), count);
         let cells = [

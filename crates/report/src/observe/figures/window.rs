@@ -4,7 +4,7 @@ use plotly::{Scatter, Trace};
 use switchcost_analysis::observation::{Stretch, stretches};
 use switchcost_observation::Observation;
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, linear_axis};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -94,9 +94,7 @@ fn from_to(stretch: &Stretch) -> String {
 }
 
 fn table<'a>(columns: &[&str], rows: impl Iterator<Item = (&'a Stretch, Vec<String>)>) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("when", Side::Right);
-    columns.iter().for_each(|column| grid.column(*column, Side::Right));
+    let mut grid = Grid::new(1).right(["when"]).right(columns.iter().copied());
     rows.for_each(|(stretch, cells)| {
         grid.row(std::iter::once(from_to(stretch)).chain(cells).map(Entry::from).collect());
     });

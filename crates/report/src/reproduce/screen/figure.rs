@@ -2,7 +2,6 @@
 
 use switchcost_reproduce::{Axis, Chart, Exhibit, Series, Style};
 
-use crate::entry::Side;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::reproduce::chart::words;
@@ -24,10 +23,9 @@ pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {
 }
 
 fn grid(chart: &Chart) -> Grid {
-    let mut grid = Grid::with_one_line_a_row(1);
-    grid.column(&chart.x_title, Side::Left);
     let shown = series(chart);
-    shown.iter().for_each(|series| grid.column(&series.name, Side::Right));
+    let names = shown.iter().map(|series| &series.name);
+    let mut grid = Grid::with_one_line_a_row(1).left([&chart.x_title]).right(names);
     for x in rows(&shown) {
         let mut row = vec![place(chart, x).into()];
         row.extend(

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
-use crate::entry::Side;
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, Tile, Treemap, outline};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -50,19 +50,16 @@ fn tiles(design: &DesignFinding) -> Vec<Tile> {
 }
 
 fn draw(design: &DesignFinding) -> Figure {
-    let mut grid = Grid::new(1);
-    grid.column("cause", Side::Left);
-    for name in ["segments", "excess cycles", "share of excess"] {
-        grid.column(name, Side::Right);
-    }
-    for (cause, group) in causes(design) {
-        grid.row(vec![
+    let row = |(cause, group): (&str, &GroupFinding)| -> Vec<Entry> {
+        vec![
             cause.into(),
             count(group.segments).into(),
             rounded(group.excess_cycles).into(),
             share(design.share_of_excess(group)).into(),
-        ]);
-    }
+        ]
+    };
+    let columns = Grid::new(1).left(["cause"]).right(["segments", "excess cycles", "share of excess"]);
+    let grid = columns.with_rows(causes(design).map(row));
     Figure {
         name: "causes".to_owned(),
         title: "Causes of switches".to_owned(),

@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::simulate::amount::{rounded, share};
 use crate::simulate::detailed;
-use crate::simulate::programs::{place, place_columns};
+use crate::simulate::programs::{place, with_place_columns};
 
 /// Places that are drawn; the table has all.
 const DRAWN: usize = 15;
@@ -61,8 +61,5 @@ fn draw(design: &DesignFinding, number: usize) -> Figure {
 }
 
 fn table(design: &DesignFinding) -> Grid {
-    let mut grid = Grid::new(2);
-    place_columns(&mut grid);
-    design.code.iter().for_each(|code| grid.row(place(code)));
-    grid
+    with_place_columns(Grid::new(2)).with_rows(design.code.iter().map(place))
 }

@@ -3,7 +3,7 @@ use plotly::layout::BarMode;
 use plotly::{Bar, Scatter, Trace};
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, GREY, colour, interval_bars, label, layout, linear_axis, rows_axis};
 use crate::grid::Grid;
 use crate::simulate::amount::{ends, known, perhaps, rounded, with_bound};
@@ -61,12 +61,9 @@ pub(in crate::simulate) fn draw_first_touches(findings: &Findings) -> Option<Fig
         return None;
     }
     let party = Party { name: "once, at first touches", cycles: |design| design.first_touch_cycles };
-    let mut grid = Grid::new(1);
-    grid.column("design", Side::Left);
-    grid.column("saved once", Side::Right);
-    for design in &designs {
-        grid.row(vec![design.name.as_str().into(), perhaps(design.first_touch_cycles).into()]);
-    }
+    let grid = Grid::new(1).left(["design"]).right(["saved once"]).with_rows(
+        designs.iter().map(|design| vec![design.name.as_str().into(), perhaps(design.first_touch_cycles).into()]),
+    );
     Some(Figure {
         name: "first-touches".to_owned(),
         title: "Saved once, at first touches".to_owned(),
@@ -120,11 +117,7 @@ fn costs(designs: &[&DesignFinding]) -> Box<dyn Trace> {
 }
 
 fn table(designs: &[&DesignFinding]) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("design", Side::Left);
-    for name in ["net", "interval", "lost", "gained", "state"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(1).left(["design"]).right(["net", "interval", "lost", "gained", "state"]);
     for design in designs {
         let cost = &design.average_cost_cycles;
         let parties = [&design.lost_cycles, &design.gained_cycles, &design.state_cycles];

@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFindi
 
 use super::name;
 use super::series::line;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Beside, Drawing, Figure, layout, linear_axis, note, upright};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -164,11 +164,8 @@ fn with_cut(base: Layout, design: &DesignFinding) -> Layout {
 }
 
 fn table(groups: &[&GroupFinding], names: &[&str], values: impl Fn(&Point) -> Vec<String>) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("after", Side::Left);
-    for name in ["instructions since the switch", "segments", "share of segments"].iter().chain(names) {
-        grid.column(*name, Side::Right);
-    }
+    let columns = ["instructions since the switch", "segments", "share of segments"].iter().chain(names);
+    let mut grid = Grid::new(2).left(["after"]).right(columns.copied());
     for group in groups {
         for point in &group.curve {
             let mut row: Vec<Entry> = vec![

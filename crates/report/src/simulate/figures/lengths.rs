@@ -4,7 +4,7 @@ use plotly::layout::AxisType;
 
 use super::name;
 use super::series::line;
-use crate::entry::{Entry, Side};
+use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, layout, linear_axis, share_axis};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -50,11 +50,14 @@ fn draw(lengths: &[&LengthDistribution]) -> Figure {
 }
 
 fn table(lengths: &[&LengthDistribution]) -> Grid {
-    let mut grid = Grid::new(1);
-    grid.column("after", Side::Left);
-    for name in ["segments", "at most (instructions)", "share", "median", "mean", "longest"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(1).left(["after"]).right([
+        "segments",
+        "at most (instructions)",
+        "share",
+        "median",
+        "mean",
+        "longest",
+    ]);
     for distribution in lengths {
         let name = name(&distribution.group);
         grid.row(vec![

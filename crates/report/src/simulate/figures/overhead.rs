@@ -6,7 +6,6 @@ use switchcost_simulation_result::{DesignResult, Simulation};
 use switchcost_units::Bytes;
 
 use super::series::{Point, line};
-use crate::entry::Side;
 use crate::figure::{Drawing, Figure, layout, share_axis, size_axis, time_axis};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -153,12 +152,13 @@ fn figure<K: Ord>(
 }
 
 fn table(designs: &[Design<'_>]) -> Grid {
-    let mut grid = Grid::new(2);
-    grid.column("workload", Side::Left);
-    grid.column("design", Side::Left);
-    for name in ["all caches", "cycle", "cost (cycles)", "interval", "overhead"] {
-        grid.column(name, Side::Right);
-    }
+    let mut grid = Grid::new(2).left(["workload", "design"]).right([
+        "all caches",
+        "cycle",
+        "cost (cycles)",
+        "interval",
+        "overhead",
+    ]);
     for design in designs {
         let cost = &design.finding.average_cost_cycles;
         let cycle =

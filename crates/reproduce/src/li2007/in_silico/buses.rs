@@ -101,10 +101,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let strides = strides(records);
     let led = [of_figure_1(records), of_figure_2(records)];
     for (bus, cycles) in BUS_CYCLES.into_iter().enumerate() {
-        let cell = |of: &Result<ByBus<f64>, String>, scale: f64| {
-            let why = of.clone().err().unwrap_or_default();
-            Cell::or_missing(of.as_ref().ok().map(|all| all[bus] / scale), 2, &why)
-        };
+        let cell = |of: &Result<ByBus<f64>, String>, scale: f64| Cell::of(of, 2, |all| all[bus] / scale);
         let times = strides.clone().map(|all| all.map(|(short, long)| long / short));
         let by: Vec<&str> = ["figure 1", "figure 2"]
             .into_iter()

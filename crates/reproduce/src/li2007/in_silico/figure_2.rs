@@ -33,11 +33,7 @@ fn table(records: &Records, buses: [usize; 3]) -> Table {
     let mut table = Table::new(&["size", "stride B", &heads[0], &heads[1], &heads[2]]);
     for kib in STRIDE_SIZES_KIB {
         for stride in STRIDES {
-            let cells = buses.map(|bus| {
-                let found = cost(records, bus, Access::Rmw, stride, kib);
-                let missing = found.clone().err().unwrap_or_default();
-                Cell::or_missing(found.ok().map(|ns| ns / 1e3), 2, &missing)
-            });
+            let cells = buses.map(|bus| Cell::of(&cost(records, bus, Access::Rmw, stride, kib), 2, |ns| ns / 1e3));
             let mut row = vec![bytes(kib).into(), Cell::number(stride as f64, 0)];
             row.extend(cells);
             table.row(row);

@@ -43,19 +43,30 @@ fn open(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })
 }
 
-fn of_measurements(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
+/// The records of both sides, no two of which are `run`s that are the same.
+fn both<T>(
+    base: &[PathBuf],
+    new: &[PathBuf],
+    read: impl Fn(&Path) -> Result<T, Failure>,
+    run: impl Fn(&T) -> (String, u64),
+) -> Result<[Vec<T>; 2], Failure> {
     let all = |paths: &[PathBuf]| paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>();
-    let sides = (all(base)?, all(new)?);
-    let run = |(record, _): &(MeasureRecord, Findings)| (record.header.started_at.clone(), record.header.seed);
-    let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
+    let sides = [all(base)?, all(new)?];
+    let [of_base, of_new] = sides.each_ref().map(|side| side.iter().map(&run).collect::<Vec<_>>());
     refuse_same_runs((base, &of_base), (new, &of_new))?;
+    Ok(sides)
+}
+
+fn of_measurements(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
+    let run = |(record, _): &(MeasureRecord, Findings)| (record.header.started_at.clone(), record.header.seed);
+    let sides = both(base, new, read, run)?;
     let repeats = base.len() > 1 || new.len() > 1;
     let earlier = if repeats || request.run_spread.is_some() {
         Vec::new()
     } else {
-        earlier::records([&sides.0[0].0, &sides.1[0].0])
+        earlier::records([&sides[0][0].0, &sides[1][0].0])
     };
-    Ok(compare(&analysed(&sides.0), &analysed(&sides.1), &analysed(&earlier), request))
+    Ok(compare(&analysed(&sides[0]), &analysed(&sides[1]), &analysed(&earlier), request))
 }
 
 pub(super) fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
@@ -85,27 +96,15 @@ fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
 }
 
 fn of_observations(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
-    let all = |paths: &[PathBuf]| -> Result<Vec<Observation>, Failure> {
-        paths.iter().map(|path| Ok(Observation::read(path)?)).collect()
-    };
-    let sides = (all(base)?, all(new)?);
     let run = |record: &Observation| (record.started_at.clone(), record.window_ns.0);
-    let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
-    refuse_same_runs((base, &of_base), (new, &of_new))?;
-    let (base, new): (Vec<_>, Vec<_>) = (sides.0.iter().collect(), sides.1.iter().collect());
-    Ok(compare_observations(&base, &new, request))
+    let [base, new] = both(base, new, |path| Ok(Observation::read(path)?), run)?;
+    Ok(compare_observations(&base.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), request))
 }
 
 fn of_injections(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
-    let all = |paths: &[PathBuf]| -> Result<Vec<Injection>, Failure> {
-        paths.iter().map(|path| Ok(Injection::read(path)?)).collect()
-    };
-    let sides = (all(base)?, all(new)?);
     let run = |record: &Injection| (record.header.started_at.clone(), record.header.seed);
-    let [of_base, of_new] = [&sides.0, &sides.1].map(|side| side.iter().map(run).collect::<Vec<_>>());
-    refuse_same_runs((base, &of_base), (new, &of_new))?;
-    let (base, new): (Vec<_>, Vec<_>) = (sides.0.iter().collect(), sides.1.iter().collect());
-    Ok(compare_injections(&base, &new, request))
+    let [base, new] = both(base, new, |path| Ok(Injection::read(path)?), run)?;
+    Ok(compare_injections(&base.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), request))
 }
 
 fn of_simulations(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {

@@ -1,27 +1,42 @@
 //! How far an injection is, and how precise.
 
 use indicatif::ProgressBar;
-use switchcost_analysis::injection::{Power, power};
+use switchcost_analysis::injection::{Power, half_width_ns, power};
+use switchcost_host::live::ThreadId;
 use switchcost_inject::{Progress, Stop};
-use switchcost_injection::{Header, Other, Run};
+use switchcost_injection::{Group, Header, Other, Run};
 use switchcost_units::Nanos;
 
 use super::neighbours::Neighbours;
 use crate::progress::over_time;
 use crate::signals::Interrupt;
 
-/// A bar over the time of all runs, drawn between them.
+/// How often the precision of a service's groups is reported.
+const EACH: Nanos = Nanos::seconds(2);
+
+/// A bar over the time of all runs of twins, or all groups of phases of a service, drawn between them.
 pub(super) struct Watcher<'a> {
     header: &'a Header,
     interrupt: &'a Interrupt,
     bar: ProgressBar,
     neighbours: Neighbours,
+    reported_at: Nanos,
 }
 
 impl<'a> Watcher<'a> {
-    pub(super) fn new(header: &'a Header, interrupt: &'a Interrupt) -> Watcher<'a> {
-        let neighbours = Neighbours::of(header.plan.cpu, None);
-        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours }
+    /// `measured` is the thread that is no other.
+    pub(super) fn new(header: &'a Header, measured: Option<ThreadId>, interrupt: &'a Interrupt) -> Watcher<'a> {
+        let neighbours = Neighbours::of(header.plan.cpu, measured);
+        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours, reported_at: Nanos(0) }
+    }
+
+    /// Whether it is time to report again.
+    fn advance(&mut self, elapsed: Nanos, each: Nanos) -> bool {
+        self.neighbours.look();
+        self.bar.set_position(elapsed.0 / 1_000_000);
+        let is_time = !self.bar.is_hidden() && elapsed.saturating_sub(self.reported_at) >= each;
+        self.reported_at = if is_time { elapsed } else { self.reported_at };
+        is_time
     }
 
     /// Who else has had much of the CPU.
@@ -40,11 +55,22 @@ impl Stop for Watcher<'_> {
     }
 
     fn progress(&mut self, progress: Progress, runs: &[Run]) {
-        self.neighbours.look();
-        self.bar.set_position(progress.elapsed.0 / 1_000_000);
-        if !self.bar.is_hidden() {
+        if self.advance(progress.elapsed, Nanos(0)) {
             let precision = power(self.header, runs).map_or(String::new(), |power| reported(power, progress.elapsed));
             self.bar.set_message(format!("{} runs{precision}", progress.runs));
+        }
+    }
+}
+
+impl Stop<Group> for Watcher<'_> {
+    fn should_stop(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
+    fn progress(&mut self, progress: Progress, groups: &[Group]) {
+        if self.advance(progress.elapsed, EACH) {
+            let precision = half_width_ns(self.header, groups);
+            self.bar.set_message(precision.map_or(String::new(), |ns| format!("+-{:.2} us of cold caches", ns / 1e3)));
         }
     }
 }

@@ -2,21 +2,20 @@
 
 use std::io;
 
-use indicatif::ProgressBar;
-use switchcost_analysis::injection::{half_width_ns, headline};
+use switchcost_analysis::injection::headline;
 use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
 use switchcost_host::live::{Placed, allowed_cpus};
 use switchcost_host::machine::manifest;
+use switchcost_inject::Instruments;
 use switchcost_inject::service::{Followed, Found, ServantFollower, ServiceFault, ServiceOrder, Work, find, follow};
-use switchcost_inject::{Instruments, Progress, Stop};
-use switchcost_injection::{End, Group, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun};
+use switchcost_injection::{End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun};
 use switchcost_measure::PlacementChoice;
 use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
 use time::OffsetDateTime;
 
-use super::neighbours::Neighbours;
+use super::progress::Watcher;
 use super::{
     Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show, timings, work,
 };
@@ -25,7 +24,6 @@ use crate::cli::inject::InjectArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
-use crate::progress::over_time;
 use crate::redact;
 use crate::runs::{self, Place};
 
@@ -34,9 +32,6 @@ const PERIOD: Nanos = Nanos::micros(500);
 
 /// A phase has so many turns at least.
 const LEAST_TURNS: u64 = 8;
-
-/// How often its precision is reported.
-const EACH: Nanos = Nanos::seconds(2);
 
 pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
     switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
@@ -136,17 +131,12 @@ fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrup
     announce(&run.found, &header.plan);
     let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
     let start = monotonic();
-    let mut watcher = Watcher::new(&header, run.found.id, interrupt);
+    let mut watcher = Watcher::new(&header, Some(run.found.id), interrupt);
     let followed = preempt(run, &header, &instruments, others, &mut watcher, &mut |line| Ok(writer.append(&line)?));
-    watcher.bar.finish_and_clear();
+    watcher.finish();
     let Followed { is_interrupted, has_service_ended } = followed?;
     let elapsed_ns = monotonic().saturating_sub(start);
-    writer.append(&Line::End(End {
-        is_interrupted,
-        elapsed_ns,
-        has_service_ended,
-        others: watcher.neighbours.heavy(),
-    }))?;
+    writer.append(&Line::End(End { is_interrupted, elapsed_ns, has_service_ended, others: watcher.others() }))?;
     writer.sync()?;
     Ok(())
 }
@@ -242,36 +232,4 @@ fn check_time(plan: &Plan) -> Result<(), Failure> {
             Nanos::seconds(needed.0.div_ceil(1_000_000_000))
         ),
     ))
-}
-
-/// How far it is, and how precise.
-struct Watcher<'a> {
-    header: &'a Header,
-    interrupt: &'a Interrupt,
-    bar: ProgressBar,
-    neighbours: Neighbours,
-    reported_at: Nanos,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(header: &'a Header, measured: switchcost_host::live::ThreadId, interrupt: &'a Interrupt) -> Watcher<'a> {
-        let neighbours = Neighbours::of(header.plan.cpu, Some(measured));
-        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours, reported_at: Nanos(0) }
-    }
-}
-
-impl Stop<Group> for Watcher<'_> {
-    fn should_stop(&self) -> bool {
-        self.interrupt.is_raised()
-    }
-
-    fn progress(&mut self, progress: Progress, groups: &[Group]) {
-        self.neighbours.look();
-        self.bar.set_position(progress.elapsed.0 / 1_000_000);
-        if !self.bar.is_hidden() && progress.elapsed.saturating_sub(self.reported_at) >= EACH {
-            self.reported_at = progress.elapsed;
-            let precision = half_width_ns(self.header, groups);
-            self.bar.set_message(precision.map_or(String::new(), |ns| format!("+-{:.2} us of cold caches", ns / 1e3)));
-        }
-    }
 }

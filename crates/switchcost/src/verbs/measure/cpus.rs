@@ -29,13 +29,7 @@ impl Claims {
 
     /// Claims what was named, and notes where another measurement is there: both will be disturbed.
     pub(crate) fn named(&mut self, placement: &PlacementChoice) {
-        let cpus = match placement {
-            PlacementChoice::One(cpu) => vec![*cpu],
-            PlacementChoice::Pair(a, b) | PlacementChoice::OneAndPair(a, b) => vec![*a, *b],
-            PlacementChoice::Matrix(cpus) => cpus.clone(),
-            PlacementChoice::Unpinned => Vec::new(),
-        };
-        for cpu in cpus {
+        for cpu in placement.cpus() {
             if self.held.iter().any(|(held, _)| *held == cpu) {
                 continue;
             }

@@ -32,7 +32,6 @@ const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
 const ARRAYS: usize = 8;
 /// Without --budget; a third is of arrays, the rest of the kernel's way, which is a small difference of long runs.
 const BUDGET: Nanos = Nanos::seconds(60);
-const CALIBRATION: Nanos = Nanos::millis(60);
 
 pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Failure> {
     let output = Output::claim(Some(path))?;
@@ -102,9 +101,7 @@ fn points() -> Vec<Point> {
 
 fn clock(cpu: CpuId, is_tsc_invariant: bool) -> (Clock, TickRate) {
     let (clock, _) = Clock::choose_for(&[cpu], is_tsc_invariant);
-    let calibration = Calibration::start(clock);
-    std::thread::sleep(CALIBRATION.as_duration());
-    (clock, calibration.rate())
+    (clock, Calibration::begun(clock).1)
 }
 
 fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {

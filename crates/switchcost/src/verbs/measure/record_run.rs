@@ -21,9 +21,6 @@ use crate::redact;
 use crate::runs::{Place, core_sharing, stamp};
 use crate::signals::Interrupt;
 
-/// Long enough for a rate good to a millionth: two readings are a few tens of nanoseconds apart.
-const CALIBRATION: Nanos = Nanos::millis(60);
-
 /// Everything that is settled before the run begins.
 pub(super) struct RunToRecord {
     pub(super) host: HostManifest,
@@ -48,9 +45,7 @@ impl RunToRecord {
         begun: impl FnOnce(),
     ) -> Result<(), WriteRecordError> {
         let (clock, reason) = Clock::choose_for(&self.cpus_with_stamps(), self.host.is_tsc_invariant);
-        let calibration = Calibration::start(clock);
-        std::thread::sleep(CALIBRATION.as_duration());
-        let rate = calibration.rate();
+        let (calibration, rate) = Calibration::begun(clock);
         let start = monotonic();
         let counts_in_software = self.counts_in_software;
         let (core_clock, core_counter, core_proof) = self.core_clock(clock);
@@ -85,13 +80,13 @@ impl RunToRecord {
     /// Where tasks read the clock: anywhere, if some are not pinned.
     fn cpus_with_stamps(&self) -> Vec<CpuId> {
         let is_unpinned = self.plan.cases.iter().any(|case| case.placement.cpus.is_empty());
-        if is_unpinned { self.host.cpus_allowed.clone() } else { measured_cpus(&self.plan) }
+        if is_unpinned { self.host.cpus_allowed.clone() } else { self.plan.cpus() }
     }
 
     /// What is known of the core's clock, and whether a counter of the CPU shows it, too.
     fn core_clock(&self, clock: Clock) -> (CoreClock, Option<CycleEvent>, SelfTest) {
         let mut facts = core_clock::facts(clock);
-        let measured = measured_cpus(&self.plan);
+        let measured = self.plan.cpus();
         let cpu = measured.first().or(self.host.cpus_allowed.first()).copied().unwrap_or(CpuId(0));
         let (counter, proof) = core_clock::prove(&core_clock::System, cpu, &mut facts);
         core_sharing::recall(&self.host, &mut facts);
@@ -132,16 +127,8 @@ fn is_applied(controls: &[Control], name: &str) -> bool {
     controls.iter().any(|control| control.name == name && control.outcome == ControlOutcome::Applied)
 }
 
-/// Each once.
-fn measured_cpus(plan: &Plan) -> Vec<CpuId> {
-    let mut cpus: Vec<CpuId> = plan.cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
-}
-
 fn others(header: &Header) -> Vec<CpuId> {
-    let measured = measured_cpus(&header.plan);
+    let measured = header.plan.cpus();
     header.host.cpus_allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
 }
 
@@ -168,7 +155,7 @@ fn prove(
 }
 
 fn look_at_latencies(writer: &mut MeasureWriter, header: &Header, clock: Clock) -> Result<(), WriteRecordError> {
-    let cpu = measured_cpus(&header.plan).first().copied();
+    let cpu = header.plan.cpus().first().copied();
     let latencies = measure_latencies(clock, cpu, &latency_plan(&header.host));
     latencies.into_iter().try_for_each(|latency| writer.append(&Line::Latency(latency)))
 }

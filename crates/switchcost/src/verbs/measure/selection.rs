@@ -71,12 +71,7 @@ fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
 }
 
 pub(super) fn wishes(arguments: &MeasureArguments, placement: &PlacementChoice) -> Wishes {
-    let cpus = match placement {
-        PlacementChoice::One(cpu) => Some(vec![*cpu]),
-        PlacementChoice::Pair(a, b) | PlacementChoice::OneAndPair(a, b) => Some(vec![*a, *b]),
-        PlacementChoice::Matrix(cpus) => Some(cpus.clone()),
-        PlacementChoice::Unpinned => None,
-    };
+    let cpus = Some(placement.cpus()).filter(|cpus| !cpus.is_empty());
     Wishes { cpus, policy: arguments.policy, is_real_time_off: arguments.no_rt || arguments.has_runtimes() }
 }
 

@@ -27,18 +27,9 @@ fn bytes(records: &[(u16, u16, u64)]) -> Vec<u8> {
 }
 
 fn read(file: &[u8]) -> (Vec<Chunk>, Option<ImportError>) {
-    let mut importer = match Importer::drmemtrace(file) {
-        Ok(importer) => importer,
-        Err(error) => return (Vec::new(), Some(error)),
-    };
-    let mut chunks = Vec::new();
-    loop {
-        let mut chunk = Chunk::default();
-        match importer.next_into(&mut chunk) {
-            Ok(true) => chunks.push(chunk),
-            Ok(false) => return (chunks, None),
-            Err(error) => return (chunks, Some(error)),
-        }
+    match Importer::drmemtrace(file) {
+        Ok(importer) => crate::import::tests::read(importer),
+        Err(error) => (Vec::new(), Some(error)),
     }
 }
 
