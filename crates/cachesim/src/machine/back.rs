@@ -20,7 +20,7 @@ impl Machine<()> {
         design.tlbs.clear();
         let mut plan = Plan::new(&design);
         for level in &mut plan.levels {
-            (level.is_first, level.fallback) = ([false; 2], Some(FallbackReason::Swept));
+            (level.is_first, level.fallback) = ([false; 2], Some(FallbackReason::Behind));
         }
         Machine::planned(design, plan)
     }
