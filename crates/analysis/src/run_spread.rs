@@ -6,7 +6,7 @@ use switchcost_record::{CostName, EarlierCase, Header};
 use crate::findings::{BetweenRuns, Estimate, Source};
 
 /// What runs of one machine differ by if nothing shows it, relative to the cost: a standard deviation. Calibrated on shared virtual
-/// machines, where it was 0.5 to 2.1 % (`docs/method/statistics.md`).
+/// machines, where it was 0.5 to 2.6 % (`docs/method/statistics.md`).
 pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 
 /// What is known of the spread between runs counts as so many degrees of freedom. Calibrated: with it, runs

@@ -28,6 +28,7 @@
 // A control group of version 2 is to be frozen, and this task with it.
 #define JOBCTL_TRAP_FREEZE 0x00800000
 #define MAX_RT_PRIO 100
+#define SCHED_RR 2
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
@@ -90,6 +91,7 @@ struct task_struct {
     int pid, tgid;
     unsigned int flags;
     unsigned int __state;
+    unsigned int policy;
     int prio;
     unsigned long nvcsw, jobctl;
     bool throttled;

@@ -54,8 +54,9 @@ static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct
 static __always_inline bool is_slice_over(struct task_struct *task, struct task *t)
 {
     __u64 ran = task->se.sum_exec_runtime - t->slice_began;
+    // Of the real-time policies only SCHED_RR has slices.
     if (task->prio < MAX_RT_PRIO)
-        return true;
+        return task->policy == SCHED_RR;
     return ran >= (bpf_core_field_exists(task->se.slice) ? task->se.slice : LEAST_SLICE_NS);
 }
 

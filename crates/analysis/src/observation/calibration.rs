@@ -15,7 +15,8 @@ use crate::{CaseFinding, Estimate, Findings};
 /// the lower end is of the best core; the upper end is of a shared one, at the usual speed; and between them the centre is of the
 /// core as it was while it was measured, shared for a part of the time.
 ///
-/// Loads are for bounds: those that depend on one another are taken as slow as they may be, those in order as fast as they were.
+/// Loads are for bounds: those that depend on one another take their median time on a shared core, what other tasks left cold the slowest of
+/// its walks, and those in order the fastest.
 pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibration> {
     if !record.header.plan.rounds.is_usual() {
         return None;
