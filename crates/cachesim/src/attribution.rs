@@ -26,9 +26,11 @@ use origins::Origins;
 pub use places::{Names, Object};
 use working_sets::WorkingSets;
 
-/// Everything that is asked of a design that is simulated in full.
+use crate::machine::LevelRequests;
+
+/// Everything that is asked of a design that is simulated in full, and what its levels ask where others answer, too.
 pub(crate) type Attribution =
-    ((((Origins, MissDifferences), LostLines), (WorkingSets, Evictions)), (KernelUse, ByPlace));
+    (((((Origins, MissDifferences), LostLines), (WorkingSets, Evictions)), (KernelUse, ByPlace)), LevelRequests);
 
 /// Of an owner in a list: the kernel, then the processes.
 #[inline]

@@ -27,7 +27,7 @@ fn because(reason: FallbackReason) -> &'static str {
         FallbackReason::Exclusive => "it is exclusive: a line that is found leaves",
         FallbackReason::CarriedAddress => "its tags are virtual, and a level behind it needs physical addresses",
         FallbackReason::Time => "the design has buses or timed stream buffers, and each view has a clock of its own",
-        FallbackReason::Swept => "one pass stands for many sizes of it",
+        FallbackReason::Behind => "the levels before it are simulated elsewhere",
     }
 }
 

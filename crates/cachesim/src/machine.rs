@@ -8,11 +8,11 @@ mod buffers;
 mod clocks;
 mod common_lines;
 mod comparison;
-mod deferred;
 mod hierarchies;
 mod history;
 mod kernel;
 mod level;
+mod level_requests;
 mod line;
 mod lines;
 mod listener;
@@ -29,7 +29,7 @@ mod walk;
 use switchcost_design::Design;
 use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
-pub(crate) use deferred::{DeferredRequest, DeferredRequests};
+pub(crate) use level_requests::{LevelRequest, LevelRequests};
 pub(crate) use listener::{Departure, Gain, Levels, Listener, Lookup, NOBODY, Origin, Requester, Took};
 pub(crate) use plan::{FallbackReason, Kind, fallbacks};
 pub(crate) use totals::plain_result;
@@ -122,10 +122,10 @@ impl<L: Listener> Machine<L> {
         Machine::planned(design, plan)
     }
 
-    /// Some levels do not answer: what they are asked is an event.
-    pub(crate) fn sweeping(design: Design, levels: &[usize]) -> Machine<L> {
+    /// What some levels are asked is an event.
+    pub(crate) fn with_requests_to(design: Design, levels: &[usize]) -> Machine<L> {
         let mut plan = Plan::new(&design);
-        levels.iter().for_each(|&level| plan.levels[level].sweep());
+        levels.iter().for_each(|&level| plan.levels[level].has_wanted_requests = true);
         Machine::planned(design, plan)
     }
 

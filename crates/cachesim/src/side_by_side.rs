@@ -12,7 +12,7 @@ use switchcost_simulation_result::{LastLevelCounts, PrivateBy};
 use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 use crate::attribution::Context;
-use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, PageChange, RunContext};
+use crate::machine::{Kind, LevelRequest, LevelRequests, Machine, PageChange, RunContext};
 use crate::mappings::Mappings;
 use crate::processes::{Change, Processes, Running};
 use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
@@ -45,7 +45,7 @@ pub enum NoLastLevel {
 #[derive(Debug)]
 pub struct SideBySide {
     check: Check,
-    machine: Machine<DeferredRequests>,
+    machine: Machine<LevelRequests>,
     processes: Processes,
     has_begun: bool,
     sets: usize,
@@ -113,7 +113,7 @@ impl SideBySide {
             ..LastLevelCounts::default()
         };
         let (allocates, sets, ways) = (level.allocates_on_write(), sets as usize, ways as usize);
-        let machine = Machine::sweeping(design, &[last]);
+        let machine = Machine::with_requests_to(design, &[last]);
         Ok(SideBySide {
             check: Check::new(machine.most_processes()),
             machine,
@@ -148,8 +148,8 @@ impl SideBySide {
     fn answer(&mut self, process: u32) {
         let SideBySide { machine, sets, ways, allocates, shared, own, counts, .. } = self;
         let own = own.entry(process).or_insert_with(|| Lines(vec![Vec::new(); *sets]));
-        machine.listener_mut().take(|view, deferred| {
-            for &DeferredRequest { key, kind, .. } in deferred.iter().filter(|_| view == PRIVATE) {
+        machine.listener_mut().take(|requests| {
+            for &LevelRequest { key, kind, .. } in requests.iter().filter(|request| request.views.has(PRIVATE)) {
                 let Some(kind) = kind else { continue };
                 let (set, comes_in) = (key as usize & (*sets - 1), kind != Kind::Store || *allocates);
                 counts.lookups += 1;

@@ -110,6 +110,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         let RequestOfAll { at, kind, address, .. } = request;
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
+        self.note_request(ViewSet::ALL, request.of(SHARED));
         let outcome = self.look_up_in_all(request);
         self.hint(at, is_store, address, outcome);
         self.end_lookup(before, outcome.missed);
@@ -118,11 +119,11 @@ impl<L: Listener> Hierarchies<'_, L> {
 
     /// What is known of the line after a lookup.
     fn hint(&mut self, at: usize, is_store: bool, address: &Address, outcome: Outcome) {
-        if !self.plan.skips_repeats {
+        let level = &self.plan.levels[at];
+        if !self.plan.skips_repeats || level.has_wanted_requests {
             return;
         }
         let Outcome { missed, slot, .. } = outcome;
-        let level = &self.plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
         let is_stored = is_store && !level.is_write_through;
         let own = &mut self.levels[at];
@@ -188,7 +189,9 @@ impl<L: Listener> Hierarchies<'_, L> {
             return ViewSet::NONE;
         };
         self.levels[next].common.accesses[kind as usize] += 1;
-        let Outcome { missed, modified, .. } = self.look_up_in_all(RequestOfAll { at: next, kind, ..request });
+        let asked = RequestOfAll { at: next, kind, ..request };
+        self.note_request(ViewSet::ALL, asked.of(SHARED));
+        let Outcome { missed, modified, .. } = self.look_up_in_all(asked);
         if missed != ViewSet::NONE {
             self.levels[next].count_misses(kind as usize, missed);
             self.compare_misses(next, missed);

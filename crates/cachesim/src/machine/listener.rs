@@ -12,7 +12,7 @@ use std::fmt::Debug;
 
 use switchcost_simulation_result::Detail;
 
-use super::deferred::DeferredRequest;
+use super::level_requests::LevelRequest;
 use super::view_set::ViewSet;
 use super::{PRIVATE, RunContext, SHARED};
 use crate::address::{KERNEL, owner};
@@ -271,8 +271,8 @@ listener! {
     fn executed(instructions: u64);
     /// All of a block of code was looked up.
     fn block_ended(address: u64);
-    /// A level that answers later was asked by this view.
-    fn deferred(view: usize, request: DeferredRequest);
+    /// A level whose requests are wanted was asked, or given a modified line, by some views.
+    fn requested(request: LevelRequest);
     /// Before the mappings of the running process change.
     fn mappings_change(mappings: &Mappings);
     /// The running task enters the kernel; so far there were so many instructions, cycles, and misses by level.

@@ -65,8 +65,8 @@ pub(super) struct LevelPlan {
     pub(super) is_first: [bool; 2],
     /// Whether fetches, and loads and stores, may come here.
     pub(super) is_on: [bool; 2],
-    /// Requests are written down and not answered: one stands for levels of many sizes.
-    pub(super) is_swept: bool,
+    /// What it is asked is an event.
+    pub(super) has_wanted_requests: bool,
     /// A line that leaves concerns other levels even if it is not modified.
     pub(super) is_left_with_effects: bool,
     /// The lines of a process are in the same order in all views, whichever others use the level: what a process drives out there, and
@@ -200,8 +200,8 @@ pub(crate) enum FallbackReason {
     CarriedAddress,
     /// When a request comes matters, and each view has a clock of its own.
     Time,
-    /// Requests are not answered here.
-    Swept,
+    /// It is asked by one view at a time.
+    Behind,
 }
 
 impl FallbackReason {
@@ -303,7 +303,7 @@ impl LevelPlan {
             before: Vec::new(),
             is_first: [false; 2],
             is_on: [false; 2],
-            is_swept: false,
+            has_wanted_requests: false,
             is_left_with_effects: false,
             keeps_order: false,
             fallback: None,
@@ -338,14 +338,8 @@ impl LevelPlan {
 
     /// Whether to look up once more the line of a set that was looked up last changes nothing; `was_found` is what that one came to.
     pub(super) fn may_skip_repeat(&self, was_found: bool) -> bool {
-        let changes_nothing = was_found || !self.is_swept && !self.fetches_next_line;
+        let changes_nothing = was_found || !self.fetches_next_line;
         changes_nothing && !self.trains && self.policy.may_skip_repeat(was_found)
-    }
-
-    /// From here on requests are written down and not answered.
-    pub(super) fn sweep(&mut self) {
-        self.is_swept = true;
-        self.fallback = Some(FallbackReason::Swept);
     }
 
     fn most_processes(&self) -> u64 {

@@ -79,7 +79,7 @@ pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>)
 impl Machine<Attribution> {
     /// The result, without what is attributed to places, and that; `references` are the instructions, loads and stores of the whole trace.
     pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, ByPlace) {
-        (self.result(references), self.state.listener.1.1)
+        (self.result(references), self.state.listener.0.1.1)
     }
 }
 

@@ -8,28 +8,28 @@ use super::{PRIVATE, SHARED, VIEWS};
 pub(crate) struct ViewSet(u8);
 
 impl ViewSet {
-    pub(super) const NONE: ViewSet = ViewSet(0);
-    pub(super) const ALL: ViewSet = ViewSet((1 << VIEWS) - 1);
+    pub(crate) const NONE: ViewSet = ViewSet(0);
+    pub(crate) const ALL: ViewSet = ViewSet((1 << VIEWS) - 1);
 
     /// `view` alone, if `is_in`.
     #[inline]
-    pub(super) fn of(view: usize, is_in: bool) -> ViewSet {
+    pub(crate) fn of(view: usize, is_in: bool) -> ViewSet {
         ViewSet(u8::from(is_in) << view)
     }
 
     #[inline]
-    pub(super) fn has(self, view: usize) -> bool {
+    pub(crate) fn has(self, view: usize) -> bool {
         self.0 >> view & 1 != 0
     }
 
     #[inline]
-    pub(super) fn and(self, other: ViewSet) -> ViewSet {
+    pub(crate) fn and(self, other: ViewSet) -> ViewSet {
         ViewSet(self.0 | other.0)
     }
 
     /// All others.
     #[inline]
-    pub(super) fn others(self) -> ViewSet {
+    pub(crate) fn others(self) -> ViewSet {
         ViewSet(!self.0 & ViewSet::ALL.0)
     }
 

@@ -5,9 +5,9 @@ mod prefetch;
 
 use switchcost_design::Inclusion;
 
-use super::deferred::DeferredRequest;
 use super::hierarchies::Hierarchies;
 use super::level::Level;
+use super::level_requests::LevelRequest;
 use super::line::Line;
 use super::lines::Lines;
 use super::listener::{Departure, Listener};
@@ -78,11 +78,6 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         let Request { view, at, kind, address, is_demand } = request;
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
-        if level.is_swept {
-            self.listener
-                .deferred(view, DeferredRequest { level: at, key, kind: Some(kind), is_demand, address: *address });
-            return Answer { is_miss: true, ..Answer::default() };
-        }
         self.levels[at].split(set);
         let is_store = kind == Kind::Store && !level.is_tlb;
         if let Some(slot) = self.lines(view, at).find(set, key) {
@@ -112,6 +107,17 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         Answer { is_miss: true, ..self.ask_next(request, Kind::Store) }
     }
 
+    /// A level is asked: where others are to answer, too, they hear of it.
+    #[inline]
+    pub(super) fn note_request(&mut self, views: ViewSet, request: Request<'_>) {
+        let Request { at: level, kind, address, is_demand, .. } = request;
+        let plan = self.plan_of(level);
+        if plan.has_wanted_requests {
+            let (key, kind) = (plan.key(address), Some(kind));
+            self.listener.requested(LevelRequest { views, level, key, kind, is_demand, address: *address });
+        }
+    }
+
     /// The same request at the next level, which counts it.
     pub(super) fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Some(next) = self.plan_of(request.at).next[path_of(kind)] else {
@@ -120,7 +126,9 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
             }
             return Answer::default();
         };
-        let answer = self.look_up_alone(Request { at: next, kind, ..request });
+        let asked = Request { at: next, kind, ..request };
+        self.note_request(ViewSet::of(request.view, true), asked);
+        let answer = self.look_up_alone(asked);
         let counts = &mut self.lines(request.view, next).counts;
         counts.accesses[kind as usize] += 1;
         counts.misses[kind as usize] += u64::from(answer.is_miss);

@@ -1,9 +1,6 @@
-//! Levels that other levels ask: those are simulated once, by a machine that writes down what it asks.
+//! Levels that other levels ask: those are simulated once, by a machine that says what it asks.
 
-use switchcost_design::Design;
-use switchcost_trace::{BlockRun, Reference};
-
-use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, RunContext};
+use crate::machine::{Kind, LevelRequest};
 use crate::processes::Running;
 
 use super::VIEWS;
@@ -14,8 +11,6 @@ use super::shape::Shape;
 /// Last levels, behind first ones that are the same in all members.
 #[derive(Debug)]
 pub(super) struct Behind {
-    /// Everything but the swept levels.
-    front: Box<Machine<DeferredRequests>>,
     levels: Vec<BehindLevel>,
 }
 
@@ -28,42 +23,31 @@ struct BehindLevel {
 }
 
 impl Behind {
-    /// `design` is any of the members.
-    pub(super) fn new(design: Design, shapes: &[Shape]) -> Behind {
-        let swept: Vec<usize> = shapes.iter().map(|shape| shape.level).collect();
+    pub(super) fn new(shapes: &[Shape]) -> Behind {
         let level = |shape: &Shape| BehindLevel {
             grids: shape.grids.iter().map(Grid::new).collect(),
             shape: shape.clone(),
             lookups: [0; VIEWS],
         };
-        let front = Box::new(Machine::sweeping(design, &swept));
-        Behind { front, levels: shapes.iter().map(level).collect() }
+        Behind { levels: shapes.iter().map(level).collect() }
     }
 
-    /// The machine of the first levels, for what concerns it alone.
-    pub(super) fn front_mut(&mut self) -> &mut Machine<DeferredRequests> {
-        &mut self.front
-    }
-
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
-        self.front.run(blocks, references, context);
-        self.take();
-    }
-
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) {
-        self.front.touch(address, bytes, is_store, context);
-        self.take();
+    /// Answers what the first levels have asked. No level's answer changes what they ask.
+    pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
+        for view in 0..VIEWS {
+            for request in requests.iter().filter(|request| request.views.has(view)) {
+                if let Some(level) = self.levels.iter_mut().find(|level| level.shape.level == request.level) {
+                    level.answer(view, request);
+                }
+            }
+        }
     }
 
     pub(super) fn empty_flushed_view(&mut self) {
-        self.front.empty_flushed_view();
-        self.take();
         self.grids().for_each(Grid::clear_flushed);
     }
 
     pub(super) fn change_process(&mut self, to: Running) {
-        self.front.change_process(to);
-        self.take();
         for level in &mut self.levels {
             for grid in &mut level.grids {
                 grid.change_process(to.process);
@@ -75,7 +59,6 @@ impl Behind {
     }
 
     pub(super) fn drop_process(&mut self, process: u32) {
-        self.front.drop_process(process);
         self.grids().for_each(|grid| grid.drop_process(process));
     }
 
@@ -95,23 +78,11 @@ impl Behind {
     fn grids(&mut self) -> impl Iterator<Item = &mut Grid> {
         self.levels.iter_mut().flat_map(|level| &mut level.grids)
     }
-
-    /// Answers what the first levels have asked. No level's answer changes what they ask.
-    fn take(&mut self) {
-        let levels = &mut self.levels;
-        self.front.listener_mut().take(|view, deferred| {
-            for request in deferred {
-                if let Some(level) = levels.iter_mut().find(|level| level.shape.level == request.level) {
-                    level.answer(view, request);
-                }
-            }
-        });
-    }
 }
 
 impl BehindLevel {
     #[inline]
-    fn answer(&mut self, view: usize, request: &DeferredRequest) {
+    fn answer(&mut self, view: usize, request: &LevelRequest) {
         let Some(kind) = request.kind else {
             self.grids.iter_mut().for_each(|grid| grid.give(view, request.key));
             return;

@@ -64,13 +64,16 @@ impl Family {
         let members: Vec<Member> = designs.into_iter().enumerate().map(member).collect();
         let places: Vec<GridSlot> = members.iter().map(|member| member.places[0]).collect();
         let width = VIEWS * (entries + if has_behind { members.len() } else { 0 });
+        let asked: &[usize] = if group.position == Position::Only { &[] } else { &group.levels };
+        let guide = Machine::with_requests_to(members[0].design.clone(), asked);
+        let format = guide.key_format(group.levels[0]);
         Family {
-            guide: Box::new(Machine::new(members[0].design.clone())),
+            guide: Box::new(guide),
             row: vec![0; width],
             tuples: Tuples::new(VIEWS + width),
             running: None,
             by_process: ByProcess::new(VIEWS * columns),
-            feed: Feed::new(group.position, &all, &shapes, &places),
+            feed: Feed::new(group.position, &all, &shapes, &places, format),
             members,
             shapes,
             is_stale: false,
@@ -86,23 +89,14 @@ impl Family {
 
     pub(crate) fn skip_no_repeats(&mut self) {
         self.guide.skip_no_repeats();
-        if let Some(front) = self.feed.front_mut() {
-            front.skip_no_repeats();
-        }
     }
 
     pub(crate) fn tell_tasks_apart(&mut self) {
         self.guide.tell_tasks_apart();
-        if let Some(front) = self.feed.front_mut() {
-            front.tell_tasks_apart();
-        }
     }
 
     pub(crate) fn change_pages(&mut self, change: PageChange) {
         self.guide.change_pages(change);
-        if let Some(front) = self.feed.front_mut() {
-            front.change_pages(change);
-        }
     }
 
     pub(crate) fn most_processes(&self) -> u64 {
@@ -115,21 +109,30 @@ impl Family {
             self.opened = Some(self.counted().to_vec());
         }
         self.guide.run(blocks, references, context);
-        self.feed.run(blocks, references, context);
-        self.is_stale = true;
+        self.feed.run(blocks, references);
+        self.answer();
     }
 
     pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
         if self.opened.is_some() && self.closed.is_none() {
             self.closed = Some(self.counted().to_vec());
         }
-        self.feed.touch(address, bytes, is_store, context);
+        self.feed.touch(address, bytes, is_store);
+        let touched = self.guide.touch(address, bytes, is_store, context);
+        self.answer();
+        touched
+    }
+
+    /// What the guide has asked of the swept levels, all members' answer.
+    fn answer(&mut self) {
+        let Family { guide, feed, .. } = self;
+        guide.listener_mut().1.take(|requests| feed.answer(requests));
         self.is_stale = true;
-        self.guide.touch(address, bytes, is_store, context)
     }
 
     pub(crate) fn empty_flushed_view(&mut self) {
         self.guide.empty_flushed_view();
+        self.answer();
         self.feed.empty_flushed_view();
     }
 
@@ -137,6 +140,7 @@ impl Family {
         self.count_running();
         self.running = Some(to.process);
         self.guide.change_process(to);
+        self.answer();
         self.feed.change_process(to);
     }
 

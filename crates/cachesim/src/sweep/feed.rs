@@ -4,8 +4,8 @@ use switchcost_design::Design;
 use switchcost_simulation_result::DesignResult;
 use switchcost_trace::{BlockRun, Reference};
 
-use crate::machine::{DeferredRequests, Machine, RunContext};
-
+use crate::address::KeyFormat;
+use crate::machine::LevelRequest;
 use crate::processes::Running;
 
 use super::VIEWS;
@@ -19,8 +19,8 @@ use super::through::Through;
 #[derive(Debug)]
 pub(super) enum Feed {
     Direct(Direct),
-    Behind(Box<Behind>),
-    Through(Box<Through>),
+    Behind(Behind),
+    Through(Through),
 }
 
 /// The same of whichever it is.
@@ -35,28 +35,41 @@ macro_rules! either {
 }
 
 impl Feed {
-    /// `places` are those of the members in the first of the levels.
-    pub(super) fn new(position: Position, members: &[Design], shapes: &[Shape], places: &[GridSlot]) -> Feed {
+    /// `places` are those of the members in the first of the levels, whose lines are known as `format` says.
+    pub(super) fn new(
+        position: Position,
+        members: &[Design],
+        shapes: &[Shape],
+        places: &[GridSlot],
+        format: KeyFormat,
+    ) -> Feed {
         match position {
             Position::Only => Feed::Direct(Direct::new(shapes)),
-            Position::Last => Feed::Behind(Box::new(Behind::new(members[0].clone(), shapes))),
-            Position::Between => Feed::Through(Box::new(Through::new(members, &shapes[0], places))),
+            Position::Last => Feed::Behind(Behind::new(shapes)),
+            Position::Between => Feed::Through(Through::new(members, &shapes[0], places, format)),
         }
     }
 
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
-        match self {
-            Feed::Direct(direct) => direct.run(blocks, references),
-            Feed::Behind(behind) => behind.run(blocks, references, context),
-            Feed::Through(through) => through.run(blocks, references, context),
+    /// What the processor asks.
+    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference]) {
+        if let Feed::Direct(direct) = self {
+            direct.run(blocks, references);
         }
     }
 
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) {
+    /// What the kernel touches.
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool) {
+        if let Feed::Direct(direct) = self {
+            direct.touch(address, bytes, is_store);
+        }
+    }
+
+    /// What the levels before have asked.
+    pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         match self {
-            Feed::Direct(direct) => direct.touch(address, bytes, is_store),
-            Feed::Behind(behind) => behind.touch(address, bytes, is_store, context),
-            Feed::Through(through) => through.touch(address, bytes, is_store, context),
+            Feed::Direct(_) => {}
+            Feed::Behind(behind) => behind.answer(requests),
+            Feed::Through(through) => through.answer(requests),
         }
     }
 
@@ -70,15 +83,6 @@ impl Feed {
 
     pub(super) fn drop_process(&mut self, process: u32) {
         either!(self, drop_process(process))
-    }
-
-    /// The machine of the levels before, where there are any.
-    pub(super) fn front_mut(&mut self) -> Option<&mut Machine<DeferredRequests>> {
-        match self {
-            Feed::Direct(_) => None,
-            Feed::Behind(behind) => Some(behind.front_mut()),
-            Feed::Through(through) => Some(through.front_mut()),
-        }
     }
 
     /// Demand lookups in one of the levels, by view.

@@ -3,12 +3,13 @@
 //! A member's level holds the first lines of each stack. So each lookup shows at once which members miss, and which line leaves the
 //! level of each: that is all that the levels behind it see.
 
-use switchcost_design::{Design, OnSwitch};
+use std::hint::black_box;
+
+use switchcost_design::Design;
 use switchcost_simulation_result::DesignResult;
-use switchcost_trace::{BlockRun, Reference};
 
 use crate::address::{Address, KeyFormat};
-use crate::machine::{DeferredRequest, DeferredRequests, Kind, Machine, RunContext};
+use crate::machine::{Kind, LevelRequest, Machine};
 use crate::processes::Running;
 
 use super::depths::Depths;
@@ -21,12 +22,14 @@ type Members = u128;
 /// So many members there may be.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
+/// So many requests before it is looked up a line's stack is read: as long as memory takes.
+const READ_AHEAD: usize = 4;
+
 #[derive(Debug)]
 pub(super) struct Through {
-    /// Everything before the level.
-    front: Box<Machine<DeferredRequests>>,
-    level: usize,
     is_flushed_on_switch: bool,
+    /// Of its lines.
+    format: KeyFormat,
     grids: Vec<ThroughGrid>,
     /// Demand lookups.
     lookups: [u64; VIEWS],
@@ -59,14 +62,13 @@ struct Back {
 
 impl Through {
     /// The members are in the order of their places.
-    pub(super) fn new(members: &[Design], shape: &Shape, places: &[GridSlot]) -> Through {
-        let level = shape.level;
-        let grid = |(number, grid): (usize, &GridShape)| {
+    pub(super) fn new(members: &[Design], shape: &Shape, places: &[GridSlot], format: KeyFormat) -> Through {
+        let of_grid = |(number, grid): (usize, &GridShape)| {
             let own = places.iter().enumerate().filter(|(_, place)| place.grid == number);
             let back = |(member, place): (usize, &GridSlot)| Back {
                 member,
                 ways: place.ways,
-                levels: Box::new(Machine::behind(members[member].clone(), level + 1)),
+                levels: Box::new(Machine::behind(members[member].clone(), shape.level + 1)),
                 cycles: [0; VIEWS],
                 write_backs: [0; VIEWS],
                 moves: [0; VIEWS],
@@ -80,41 +82,41 @@ impl Through {
                 backs,
             }
         };
-        let mut front = members[0].clone();
-        front.levels.truncate(level + 1);
         Through {
-            is_flushed_on_switch: front.levels[level].on_switch == OnSwitch::Flush,
-            front: Box::new(Machine::sweeping(front, &[level])),
-            level,
-            grids: shape.grids.iter().enumerate().map(grid).collect(),
+            is_flushed_on_switch: shape.is_flushed_on_switch,
+            format,
+            grids: shape.grids.iter().enumerate().map(of_grid).collect(),
             lookups: [0; VIEWS],
         }
     }
 
-    pub(super) fn front_mut(&mut self) -> &mut Machine<DeferredRequests> {
-        &mut self.front
-    }
-
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
-        self.front.run(blocks, references, context);
-        self.take();
-    }
-
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) {
-        self.front.touch(address, bytes, is_store, context);
-        self.take();
+    /// Answers what the levels before have asked. No answer changes what they ask.
+    pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
+        let Through { grids, lookups, format, .. } = self;
+        for view in 0..VIEWS {
+            let of_view = requests.iter().filter(|request| request.views.has(view));
+            let mut later = of_view.clone().skip(READ_AHEAD);
+            for request in of_view {
+                if let Some(later) = later.next() {
+                    grids.iter().for_each(|grid| grid.stacks.views[view].read_ahead(grid.set_of(later.key)));
+                }
+                let Some(kind) = request.kind else {
+                    grids.iter_mut().for_each(|grid| grid.give(view, request));
+                    continue;
+                };
+                lookups[view] += u64::from(request.is_demand);
+                // What changes nothing with some sets changes nothing with more.
+                let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, *format));
+            }
+        }
     }
 
     pub(super) fn empty_flushed_view(&mut self) {
-        self.front.empty_flushed_view();
-        self.take();
         self.flush(FLUSHED);
         self.backs().for_each(Machine::empty_flushed_view);
     }
 
     pub(super) fn change_process(&mut self, to: Running) {
-        self.front.change_process(to);
-        self.take();
         if self.is_flushed_on_switch && to.is_other_space {
             self.flush(SHARED);
         }
@@ -123,7 +125,6 @@ impl Through {
     }
 
     pub(super) fn drop_process(&mut self, process: u32) {
-        self.front.drop_process(process);
         self.grids.iter_mut().for_each(|grid| drop(grid.stacks.drop_process(process)));
         self.backs().for_each(|levels| levels.drop_process(process));
     }
@@ -161,25 +162,8 @@ impl Through {
     }
 
     fn flush(&mut self, view: usize) {
-        let format = self.front.key_format(self.level);
+        let format = self.format;
         self.grids.iter_mut().for_each(|grid| grid.flush(view, format));
-    }
-
-    /// Answers what the levels before have asked. No answer changes what they ask.
-    fn take(&mut self) {
-        let format = self.front.key_format(self.level);
-        let Through { front, grids, lookups, .. } = self;
-        front.listener_mut().take(|view, deferred| {
-            for request in deferred {
-                let Some(kind) = request.kind else {
-                    grids.iter_mut().for_each(|grid| grid.give(view, request));
-                    continue;
-                };
-                lookups[view] += u64::from(request.is_demand);
-                // What changes nothing with some sets changes nothing with more.
-                let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, format));
-            }
-        });
     }
 }
 
@@ -189,8 +173,8 @@ impl ThroughGrid {
     }
 
     /// Gives whether it changes nothing here and with more sets.
-    fn look_up(&mut self, view: usize, kind: Kind, request: &DeferredRequest, format: KeyFormat) -> bool {
-        let &DeferredRequest { key, is_demand, ref address, .. } = request;
+    fn look_up(&mut self, view: usize, kind: Kind, request: &LevelRequest, format: KeyFormat) -> bool {
+        let &LevelRequest { key, is_demand, ref address, .. } = request;
         let (set, is_store, ways) = (self.set_of(key), kind == Kind::Store, self.shape.most_ways());
         let stacks = &mut self.stacks.views[view];
         let found = stacks.find(set, key, ways);
@@ -204,6 +188,8 @@ impl ThroughGrid {
         }
         self.depths.count(view, kind, depth, is_demand);
         let asked = if is_store { Kind::Load } else { kind };
+        let missing = self.backs.iter().filter(|back| back.ways <= depth);
+        black_box(missing.fold(0, |read, back| read ^ back.levels.read_ahead(view, address)));
         for (member, back) in self.backs.iter_mut().enumerate().filter(|(_, back)| back.ways <= depth) {
             modified |= Members::from(back.ask(view, asked, address, is_demand)) << member;
             if let Some((left, marks)) = stacks.at(set, back.ways - 1) {
@@ -218,7 +204,7 @@ impl ThroughGrid {
     }
 
     /// A modified line goes to the levels that hold it, and of other members to those behind.
-    fn give(&mut self, view: usize, request: &DeferredRequest) {
+    fn give(&mut self, view: usize, request: &LevelRequest) {
         let set = self.set_of(request.key);
         let stacks = &mut self.stacks.views[view];
         let found = stacks.find(set, request.key, self.shape.most_ways());

@@ -3,10 +3,11 @@
 use switchcost_design::Inclusion;
 
 use crate::address::{Address, VALID};
-use crate::machine::deferred::DeferredRequest;
 use crate::machine::hierarchies::Hierarchies;
+use crate::machine::level_requests::LevelRequest;
 use crate::machine::line::Line;
 use crate::machine::listener::{Departure, Listener};
+use crate::machine::view_set::ViewSet;
 use crate::machine::{PRIVATE, SHARED};
 
 impl<L: Listener> Hierarchies<'_, L> {
@@ -58,10 +59,10 @@ impl<L: Listener> Hierarchies<'_, L> {
     fn modify_where_held(&mut self, view: usize, at: usize, address: &Address) -> bool {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
-        if level.is_swept {
-            self.listener
-                .deferred(view, DeferredRequest { level: at, key, kind: None, is_demand: false, address: *address });
-            return true;
+        if level.has_wanted_requests {
+            let views = ViewSet::of(view, true);
+            let given = LevelRequest { views, level: at, key, kind: None, is_demand: false, address: *address };
+            self.listener.requested(given);
         }
         self.levels[at].modify(view, set, key)
     }

@@ -1,0 +1,51 @@
+//! What some levels are asked, and given: others answer it, too, levels of many sizes or one that several CPUs share.
+
+use super::VIEWS;
+use super::listener::{Levels, Listener};
+use super::plan::Kind;
+use super::view_set::ViewSet;
+use crate::address::Address;
+
+/// A request to such a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LevelRequest {
+    /// Those that ask; of private views, that of the running process.
+    pub(crate) views: ViewSet,
+    pub(crate) level: usize,
+    pub(crate) key: u64,
+    /// None where a modified line is given to the level.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) is_demand: bool,
+    pub(crate) address: Address,
+}
+
+/// In an order that is right for each view.
+#[derive(Debug)]
+pub(crate) struct LevelRequests(Vec<LevelRequest>);
+
+impl LevelRequests {
+    /// All since the last time.
+    pub(crate) fn take(&mut self, act: impl FnOnce(&[LevelRequest])) {
+        act(&self.0);
+        self.0.clear();
+    }
+}
+
+impl Listener for LevelRequests {
+    fn of(_: Levels) -> LevelRequests {
+        LevelRequests(Vec::new())
+    }
+
+    #[inline]
+    fn requested(&mut self, request: LevelRequest) {
+        // What views ask one after the other is one request of them all.
+        if let Some(last) = self.0.last_mut() {
+            let is_same = request == LevelRequest { views: request.views, ..*last };
+            if is_same && (0..VIEWS).all(|view| !(last.views.has(view) && request.views.has(view))) {
+                last.views = last.views.and(request.views);
+                return;
+            }
+        }
+        self.0.push(request);
+    }
+}
