@@ -25,6 +25,13 @@ impl Machine<()> {
         Machine::planned(design, plan)
     }
 
+    /// Reads what a lookup of a line reads first. Reads for several machines overlap, where their lookups would wait one by one.
+    #[inline]
+    pub(crate) fn read_ahead(&self, view: usize, address: &Address) -> u64 {
+        let set = self.plan.levels[FIRST].set(address);
+        self.state.levels[FIRST].views[view].read_ahead(set)
+    }
+
     /// The level before asks for a line. Gives the cycles that takes, and whether the line comes modified.
     pub(crate) fn ask(&mut self, view: usize, kind: Kind, address: &Address, is_demand: bool) -> (u64, bool) {
         self.with_levels(|levels| {
@@ -40,12 +47,12 @@ impl Machine<()> {
     /// A line leaves the level before. Gives whether it came here, modified or not.
     pub(crate) fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) -> bool {
         let is_exclusive = self.plan.levels[FIRST].inclusion == Inclusion::Exclusive;
-        let line = Line { address: *address, is_modified, requester: Requester::NONE };
-        self.with_levels(|levels| match is_exclusive {
-            true => levels.move_to(view, FIRST, line),
-            false if is_modified => levels.give(view, FIRST, address),
-            false => {}
-        });
+        if is_exclusive {
+            let line = Line { address: *address, is_modified, requester: Requester::NONE };
+            self.with_levels(|levels| levels.move_to(view, FIRST, line));
+        } else if is_modified {
+            self.give_line(view, address);
+        }
         is_exclusive
     }
 

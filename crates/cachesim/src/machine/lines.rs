@@ -134,6 +134,13 @@ impl Lines {
         way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
     }
 
+    /// Something of all that is looked at where a line is looked for, and brought in.
+    #[inline]
+    pub(super) fn read_ahead(&self, set: usize) -> u64 {
+        let (first, last) = (set * self.ways, (set + 1) * self.ways - 1);
+        self.keys[first] ^ self.keys[last] ^ self.order.read_ahead(first) ^ self.order.read_ahead(last)
+    }
+
     /// A line goes over the bus, from `time` on; gives how long it waits for those before it.
     #[inline]
     pub(super) fn take_bus(&mut self, time: u64) -> u64 {

@@ -98,6 +98,12 @@ impl Order {
         }
     }
 
+    /// What is known of a slot, where anything is.
+    #[inline]
+    pub(super) fn read_ahead(&self, slot: usize) -> u64 {
+        self.ranks.get(slot).copied().unwrap_or(0)
+    }
+
     /// A line was found.
     #[inline]
     pub(super) fn found(&mut self, slot: usize) {

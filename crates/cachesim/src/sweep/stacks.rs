@@ -1,5 +1,7 @@
 //! The lines of every set of one view, in the order of their last use, for one number of sets.
 
+use std::hint::black_box;
+
 /// How many ways a level of a family may have.
 pub(super) const MOST_WAYS: usize = 128;
 
@@ -45,6 +47,13 @@ impl<M: Copy + Default> Stacks<M> {
     #[inline]
     fn set_length(&mut self, set: usize, length: usize) {
         self.lengths[set] = self.turn << LENGTH_BITS | length as u32;
+    }
+
+    /// Reads something of a stack that is looked at a little later: it is on its way then, while others are looked at.
+    #[inline]
+    pub(super) fn read_ahead(&self, set: usize) {
+        let start = set * self.ways;
+        black_box((self.keys[start], self.keys[start + self.ways / 2], self.marks[start]));
     }
 
     /// Where a line is among the first `most` of its set, and its mark.

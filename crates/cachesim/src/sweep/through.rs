@@ -3,6 +3,8 @@
 //! A member's level holds the first lines of each stack. So each lookup shows at once which members miss, and which line leaves the
 //! level of each: that is all that the levels behind it see.
 
+use std::hint::black_box;
+
 use switchcost_design::Design;
 use switchcost_simulation_result::DesignResult;
 
@@ -19,6 +21,9 @@ use super::{FLUSHED, SHARED, VIEWS};
 type Members = u128;
 /// So many members there may be.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
+
+/// So many requests before it is looked up a line's stack is read: as long as memory takes.
+const READ_AHEAD: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Through {
@@ -89,7 +94,12 @@ impl Through {
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         let Through { grids, lookups, format, .. } = self;
         for view in 0..VIEWS {
-            for request in requests.iter().filter(|request| request.views.has(view)) {
+            let of_view = requests.iter().filter(|request| request.views.has(view));
+            let mut later = of_view.clone().skip(READ_AHEAD);
+            for request in of_view {
+                if let Some(later) = later.next() {
+                    grids.iter().for_each(|grid| grid.stacks.views[view].read_ahead(grid.set_of(later.key)));
+                }
                 let Some(kind) = request.kind else {
                     grids.iter_mut().for_each(|grid| grid.give(view, request));
                     continue;
@@ -178,6 +188,8 @@ impl ThroughGrid {
         }
         self.depths.count(view, kind, depth, is_demand);
         let asked = if is_store { Kind::Load } else { kind };
+        let missing = self.backs.iter().filter(|back| back.ways <= depth);
+        black_box(missing.fold(0, |read, back| read ^ back.levels.read_ahead(view, address)));
         for (member, back) in self.backs.iter_mut().enumerate().filter(|(_, back)| back.ways <= depth) {
             modified |= Members::from(back.ask(view, asked, address, is_demand)) << member;
             if let Some((left, marks)) = stacks.at(set, back.ways - 1) {

@@ -32,7 +32,10 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
             let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into(), counter.into()];
             for (_, step, mechanism) in ARMS {
                 let found = counted(records, step, mechanism, counter, kib);
-                row.extend([|c: &CounterFinding| c.baseline, |c: &CounterFinding| c.switching].map(|of| Cell::of(&found, 2, of)));
+                row.extend(
+                    [|c: &CounterFinding| c.baseline, |c: &CounterFinding| c.switching]
+                        .map(|of| Cell::of(&found, 2, of)),
+                );
             }
             table.row(row);
         }
