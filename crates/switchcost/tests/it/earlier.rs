@@ -128,7 +128,8 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
             "of another setting: switchcost": 1,
         })
     );
-    let screen = place.run(&["report", text(&record), "--history", text(&folder)]).stdout.replace('\n', " ");
+    let screen = place.run(&["report", text(&record), "--history", text(&folder)]).stdout;
+    let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = "intervals from 8 earlier runs of this machine, 2025-12-31, which differ by 0";
     assert!(screen.contains("(16 records found; left out: 2 that do not begin as"), "{screen}");
     assert!(screen.contains(said), "{screen}");
