@@ -1,7 +1,8 @@
 //! `--history`: what runs of this machine differ by, from records that lie in a folder among much else.
 
 use std::fs;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use switchcost_record::Chain;
@@ -27,15 +28,55 @@ fn rewritten(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     written
 }
 
+/// The record with another header.
+fn headed(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
+    rewritten(record, |line| {
+        if line["line"] == "header" {
+            change(line);
+        }
+    })
+}
+
 /// The record as it would be so many hours before 2026.
 fn begun(record: &Path, hours: u64) -> Vec<u8> {
     let (day, hour) = (31 - hours / 24, 23 - hours % 24);
-    rewritten(record, |line| {
-        if line["line"] == "header" {
-            line["started_at"] = json!(format!("2025-12-{day:02}T{hour:02}:30:00Z"));
-            line["seed"] = json!(hours);
-        }
+    headed(record, |header| {
+        header["started_at"] = json!(format!("2025-12-{day:02}T{hour:02}:30:00Z"));
+        header["seed"] = json!(hours);
     })
+}
+
+/// A record, and a folder of earlier ones.
+struct History {
+    place: Place,
+    record: PathBuf,
+    folder: PathBuf,
+}
+
+impl History {
+    fn new() -> History {
+        let place = Place::new();
+        let ran = place.measure(&MADE_UP);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let (record, folder) = (place.path("run.jsonl"), place.path("history"));
+        fs::create_dir(&folder).expect("a folder");
+        History { place, record, folder }
+    }
+
+    fn keep(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.folder.join(name), bytes).expect("written");
+    }
+
+    /// So many records, an hour apart.
+    fn keep_hours(&self, hours: Range<u64>) {
+        hours.for_each(|hours| self.keep(&format!("{hours}.jsonl"), &begun(&self.record, hours)));
+    }
+
+    fn report(&self) -> Value {
+        let ran = self.place.run(&["report", text(&self.record), "--history", text(&self.folder), "--format", "json"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.json()
+    }
 }
 
 fn counts(json: &Value) -> (u64, u64, &str) {
@@ -45,79 +86,65 @@ fn counts(json: &Value) -> (u64, u64, &str) {
 }
 
 #[test]
-fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
-    let place = Place::new();
-    let ran = place.measure(&MADE_UP);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let (record, folder) = (place.path("run.jsonl"), place.path("history"));
-    fs::create_dir(&folder).expect("a folder");
-    let report = |expected: i32| {
-        let ran = place.run(&["report", text(&record), "--history", text(&folder), "--format", "json"]);
-        assert_eq!(ran.code, expected, "{}", ran.stderr);
-        ran.json()
-    };
-
-    // Nothing there: as without.
-    let without = place.run(&["report", text(&record), "--format", "json"]).json();
-    let empty = report(0);
+fn seven_earlier_runs_replace_what_is_assumed_of_the_spread_between_runs() {
+    let history = History::new();
+    let without = history.place.run(&["report", text(&history.record), "--format", "json"]).json();
+    let empty = history.report();
     assert_eq!(
         (counts(&empty), &empty["results"][0]["direct_ns"]),
         ((0, 0, "assumed"), &without["results"][0]["direct_ns"])
     );
     assert!(without.get("earlier").is_none() && without["results"][0]["between_runs"]["source"] == "assumed");
 
-    // Six are too few, and seven enough.
-    let keep = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).expect("written");
-    (0..6).for_each(|hours| keep(&format!("{hours}.jsonl"), &begun(&record, hours)));
-    assert_eq!(counts(&report(0)), (6, 6, "assumed"));
-    keep("6.jsonl", &begun(&record, 6));
-    let seven = report(0);
+    history.keep_hours(0..6);
+    assert_eq!(counts(&history.report()), (6, 6, "assumed"));
+    history.keep_hours(6..7);
+    let seven = history.report();
     assert_eq!(counts(&seven), (7, 7, "earlier-records"));
     let width = |json: &Value| {
         let cost = &json["results"][0]["direct_ns"];
         cost["high"].as_f64().expect("a number") - cost["low"].as_f64().expect("a number")
     };
     assert!(width(&seven) < width(&without) / 2.0, "{} and {}", width(&seven), width(&without));
+}
 
-    // And beside them whatever may lie in a folder.
-    let whole = begun(&record, 10);
+#[test]
+fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
+    let history = History::new();
+    let record = history.record.as_path();
+    history.keep_hours(0..7);
+    let whole = begun(record, 10);
     let damaged =
-        String::from_utf8(begun(&record, 12)).expect("text").replacen("\"line\":\"cycles\"", "\"line\":\"cycled\"", 1);
-    keep("this-very-run.jsonl", &fs::read(&record).expect("a record"));
-    keep("cut.jsonl", &whole[..whole.len() - 20]);
-    keep("header-cut.jsonl", &whole[..100]);
-    keep("damaged.jsonl", damaged.as_bytes());
-    keep("newer.jsonl", String::from_utf8_lossy(&whole).replacen("measure/2\"", "measure/3\"", 1).as_bytes());
-    keep("notes.jsonl", b"not a record\n");
-    keep("empty.jsonl", b"");
-    keep("notes.txt", b"whatever");
-    keep("copy-of-3.jsonl", &begun(&record, 3));
-    keep(
+        String::from_utf8(begun(record, 12)).expect("text").replacen("\"line\":\"cycles\"", "\"line\":\"cycled\"", 1);
+    history.keep("this-very-run.jsonl", &fs::read(record).expect("a record"));
+    history.keep("cut.jsonl", &whole[..whole.len() - 20]);
+    history.keep("header-cut.jsonl", &whole[..100]);
+    history.keep("damaged.jsonl", damaged.as_bytes());
+    history.keep("newer.jsonl", String::from_utf8_lossy(&whole).replacen("measure/2\"", "measure/3\"", 1).as_bytes());
+    history.keep("notes.jsonl", b"not a record\n");
+    history.keep("empty.jsonl", b"");
+    history.keep("notes.txt", b"whatever");
+    history.keep("copy-of-3.jsonl", &begun(record, 3));
+    history.keep(
         "tomorrow.jsonl",
-        &rewritten(&record, |line| {
-            if line["line"] == "header" {
-                line["started_at"] = json!("2999-01-01T00:00:00Z");
-            }
+        &headed(record, |header| {
+            header["started_at"] = json!("2999-01-01T00:00:00Z");
         }),
     );
-    keep(
+    history.keep(
         "elsewhere.jsonl",
-        &rewritten(&record, |line| {
-            if line["line"] == "header" {
-                (line["started_at"], line["host"]["hostname"]) = (json!("2025-01-01T00:00:00Z"), json!("elsewhere"));
-            }
+        &headed(record, |header| {
+            (header["started_at"], header["host"]["hostname"]) = (json!("2025-01-01T00:00:00Z"), json!("elsewhere"));
         }),
     );
-    keep(
+    history.keep(
         "older-program.jsonl",
-        &rewritten(&record, |line| {
-            if line["line"] == "header" {
-                (line["started_at"], line["program_version"]) = (json!("2025-01-02T00:00:00Z"), json!("0.0.9"));
-            }
+        &headed(record, |header| {
+            (header["started_at"], header["program_version"]) = (json!("2025-01-02T00:00:00Z"), json!("0.0.9"));
         }),
     );
-    fs::create_dir(folder.join("folder.jsonl")).expect("a folder");
-    let all = report(0);
+    fs::create_dir(history.folder.join("folder.jsonl")).expect("a folder");
+    let all = history.report();
     // The one that lost its last line inside it is a record that was cut off, and counts.
     assert_eq!(counts(&all), (16, 8, "earlier-records"), "{}", all["earlier"]);
     assert_eq!(
@@ -128,7 +155,7 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
             "of another setting: switchcost": 1,
         })
     );
-    let screen = place.run(&["report", text(&record), "--history", text(&folder)]).stdout;
+    let screen = history.place.run(&["report", text(record), "--history", text(&history.folder)]).stdout;
     let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = "intervals from 8 earlier runs of this machine, 2025-12-31, which differ by 0";
     assert!(screen.contains("(16 records found; left out: 2 that do not begin as"), "{screen}");
