@@ -69,6 +69,7 @@ _MEASURE: dict[str, Form] = {
     "counters": "flag",
     "noise": "value",
     "precision": "value",
+    "history": "value",
     "round_trips": "value",
     "flush": "size",
     "pause": "value",
@@ -113,6 +114,7 @@ def measure(
     counters: bool = False,
     noise: int | None = None,
     precision: Percentage | None = None,
+    history: Path | None = None,
     round_trips: int | None = None,
     flush: Size | None = None,
     pause: Time | None = None,
@@ -165,8 +167,11 @@ def measure(
             faults, migrations) are counted.
         noise: Make network noise on this CPU while measuring: bursts of messages over the loopback device with random
             pauses, as in Li, Ding and Shen 2007, section 3.3. To see what a disturbance does, not to measure well.
-        precision: A case is done when the half-width of its interval within this run is at most this share of the estimate,
-            such as 1%; the interval that is printed holds for other runs, too, and is wider [default: 1%].
+        precision: A case is done when the half-width of its interval is at most this share of the estimate, such as 1%: of
+            the interval that is printed, where --history has enough runs and they differ by less; else of that within this
+            run, and the one that is printed holds for other runs, too, and is wider [default: 1%].
+        history: Learn how much runs of this machine differ from its earlier records in FOLDER: from seven on that lie an
+            hour or more apart.
         round_trips: Round trips of a timed batch, such as the 10000 of Li, Ding and Shen 2007 [default: as many as take 20
             us].
         flush: Empty the caches before each timed batch by writing this much, such as 4MiB, as their code does; nothing is
