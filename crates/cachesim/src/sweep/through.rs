@@ -93,7 +93,7 @@ impl Through {
     /// Answers what the levels before have asked. No answer changes what they ask.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         let Through { grids, lookups, format, .. } = self;
-        for view in 0..VIEWS {
+        for (view, lookups) in lookups.iter_mut().enumerate() {
             let of_view = requests.iter().filter(|request| request.views.has(view));
             let mut later = of_view.clone().skip(READ_AHEAD);
             for request in of_view {
@@ -104,7 +104,7 @@ impl Through {
                     grids.iter_mut().for_each(|grid| grid.give(view, request));
                     continue;
                 };
-                lookups[view] += u64::from(request.is_demand);
+                *lookups += u64::from(request.is_demand);
                 // What changes nothing with some sets changes nothing with more.
                 let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, *format));
             }
