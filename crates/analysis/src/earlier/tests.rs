@@ -70,6 +70,9 @@ fn records_minutes_apart_are_one_occasion() {
     assert_eq!((case.repetitions, case.spreads.len()), (8, 4), "{case:?}");
 }
 
+/// What another record's header has otherwise.
+type Change<'a> = &'a dyn Fn(&mut Header);
+
 #[test]
 fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
     let path = || SwitchPath {
@@ -100,7 +103,7 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
         change(&mut record.header);
         record
     };
-    let reason = |change: &dyn Fn(&mut Header)| {
+    let reason = |change: Change<'_>| {
         let found = earlier(&this.header, &[same(change)]);
         assert_eq!(found.found, 1);
         found.left_out.into_keys().next()
@@ -111,7 +114,7 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
     };
     assert_eq!(reason(&|_| ()), None);
     assert_eq!(reason(&|header| group(header, "session-2")), None, "each session has another");
-    let cases: [(&dyn Fn(&mut Header), &str); 9] = [
+    let cases: [(Change<'_>, &str); 9] = [
         (&|header| header.host.hostname = "elsewhere".to_owned(), "of another machine or kernel, or without its name"),
         (&|header| header.host = header.host.clone().redacted(), "of another machine or kernel, or without its name"),
         (&|header| header.host.kernel = "Linux 5.10".to_owned(), "of another machine or kernel, or without its name"),
