@@ -11,7 +11,7 @@ const RESULT: &str = "mechanism between tasks size_bytes stride_bytes access pat
                       status why direct_ns total_ns indirect_ns indirect_kernel_ns indirect_reload_ns direct_cycles reload cycles shared \
                       handoff_ns round_trip_ns baseline_ns walk_ns \
                       switches_per_handoff involuntary_share repetitions_ns tail_ns counters reload_bound_ns sanity_band_ns \
-                      excluded_samples total_samples excluded_by_reason flags flag_details";
+                      excluded_samples total_samples excluded_by_reason flags flag_details between_runs";
 
 fn json(findings: &Findings) -> Value {
     let text = measure::render(&record(), findings, Format::Json, Style::default());
