@@ -24,7 +24,7 @@ venv=$(cd .. && mkdir -p "${CARGO_TARGET_DIR:-target}" && realpath "${CARGO_TARG
 install() {
     cmp -s "$venv/wanted" tests/requirements.txt && { [ "$mark" != ray ] || [ -f "$venv/has-ray" ]; } && return
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement tests/requirements.txt || return 1
-    if [ "$mark" = ray ]; then "$venv/bin/pip" install --quiet --disable-pip-version-check ray 'moto[server]' s3fs nbclient ipykernel && touch "$venv/has-ray" || return 1; fi
+    if [ "$mark" = ray ]; then "$venv/bin/pip" install --quiet --disable-pip-version-check ray 'moto[server]' s3fs && touch "$venv/has-ray" || return 1; fi
     cp tests/requirements.txt "$venv/wanted"
 }
 

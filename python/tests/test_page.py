@@ -6,6 +6,8 @@ import doctest
 from pathlib import Path
 from typing import Any
 
+import nbclient
+import nbformat
 import pytest
 
 import switchcost
@@ -20,16 +22,13 @@ def test_the_example_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pyt
     assert found.failed == 0
 
 
-@pytest.mark.ray
 @pytest.mark.parametrize("notebook", sorted((PAGE.parent / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_shows_what_it_gives_when_it_is_run(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nbformat, client = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
     monkeypatch.setenv("PYTHONPATH", str(Path(switchcost.__file__).parents[1]))
     saved = nbformat.read(notebook, as_version=4)
     run = nbformat.read(notebook, as_version=4)
     place = {"metadata": {"path": str(notebook.parent)}}
-    client.NotebookClient(run, timeout=120, kernel_name="python3", resources=place).execute()
+    nbclient.NotebookClient(run, timeout=120, kernel_name="python3", resources=place).execute()
     assert [shown(cell) for cell in run.cells] == [shown(cell) for cell in saved.cells]
     assert any(shown(cell) for cell in saved.cells)
 
