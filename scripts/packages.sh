@@ -120,8 +120,10 @@ static_program() {
 # Once for all that is made of it.
 stage_static() {
     [ "${is_staged:-no}" = no ] || return 0
-    [ -n "$program" ] || program=$(static_program)
-    stage static "$program"
+    # Not kept in `program`, which would then be that of the .deb, too.
+    local linked=$program
+    [ -n "$linked" ] || linked=$(static_program)
+    stage static "$linked"
     is_staged=yes
 }
 
