@@ -72,6 +72,11 @@ wheels_measure() {
     sh -c "$JOBS" jobs "$scratch/venv/bin/switchcost" "$WITH_CAPTURE"
 }
 
+wheels_are_small() {
+    ls -l "$packages"/switchcost*.whl
+    [ -z "$(find "$packages" -name 'switchcost*.whl' -size +12000000c)" ]
+}
+
 archive_without_libc() {
     [ "$(id -u)" -eq 0 ] || skip 'found no root, need it for a tree of its own'
     command -v busybox > /dev/null || skip 'found no busybox; apt-get install busybox-static'
@@ -127,10 +132,11 @@ arm64_in_a_guest() {
 
 end() { echo "$passed passed, $failed failed, $skipped skipped"; exit $((failed > 0)); }
 
-export -f crates_can_be_published package_on_a_cluster wheels_measure archive_without_libc deb_in lintian_is_content in_tree skip arm64_in_a_guest
+export -f crates_can_be_published package_on_a_cluster wheels_measure wheels_are_small archive_without_libc deb_in lintian_is_content in_tree skip arm64_in_a_guest
 export packages scratch machine arch JOBS WITH_CAPTURE
 try 'wheels: the main jobs from a fresh environment' bash -c wheels_measure
 if [ $# -eq 2 ]; then end; fi
+try 'wheels: none is larger than 12 MB' bash -c wheels_are_small
 LIMIT=1800 try 'crates: each could be published' bash -c crates_can_be_published
 LIMIT=300 try 'wheels: sweeps and a fleet on clusters of Ray, an object store, notebooks' bash -c package_on_a_cluster
 if ls "$packages"/switchcost-*-"$machine"-linux.tar.gz > /dev/null 2>&1; then
