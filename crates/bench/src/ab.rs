@@ -95,6 +95,9 @@ fn all(program: &Program) -> Vec<Effect> {
             setup: format!(
                 "root=/sys/fs/cgroup/cpu; [ -d $root ] || root=/sys/fs/cgroup; root=$root/switchcost-bench; {group}"
             ),
+            // Out of the groups first: none with a task in it can be removed.
+            undo: "top=/sys/fs/cgroup/cpu; [ -d $top ] || top=/sys/fs/cgroup; echo $$ > $top/cgroup.procs; \
+                   find $top/switchcost-bench -depth -type d -exec rmdir {} +",
             is_for_all: false,
             ..effect("control groups of 8 levels")
         },
