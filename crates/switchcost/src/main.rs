@@ -67,7 +67,7 @@ fn start() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(words) = words_behind(switchcost_host::restorer::RESTORER_ARGUMENT) {
-        switchcost_host::restorer::restore(&words);
+        switchcost_host::restore::restore(&words);
         return ExitCode::SUCCESS;
     }
     if is_first(switchcost_host::setup::KEEPER_ARGUMENT) {
