@@ -4,10 +4,12 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod build_ids;
+mod claims;
 mod cli;
 mod earlier;
 mod exit;
 mod home;
+mod kinds;
 mod messages;
 mod output;
 mod prices;
