@@ -24,7 +24,7 @@ pub use index::{ChunkEntry, Life, TraceIndex};
 pub(crate) use index::{changes_lives, is_life};
 pub use reader::{ChunkPlace, TraceReader};
 pub use recorder::{Recorder, ShapeId};
-pub use seekable::{Standing, TraceFile, kernel_symbols};
+pub use seekable::{TraceFile, kernel_symbols};
 pub use writer::TraceWriter;
 
 /// Name of the format; the header carries it with [`TRACE_VERSION`] behind a slash.
