@@ -29,7 +29,6 @@ fn read(bytes: &[u8]) {
     if let Ok(mut file) = TraceFile::open(Cursor::new(bytes)) {
         let mut chunk = Chunk::default();
         let _ = file.seek(1_000);
-        let _ = file.standing();
         while let Ok(Some(_)) = file.next_into(&mut chunk) {}
     }
 }

@@ -3,81 +3,14 @@
 //! The same walks of the same arrays either way, each less a walk alone: in turn the other task evicts lines between two walks; at once
 //! it does so during each. One turn is one walk here: with n walks a turn, taking turns loses the n-th part of it a walk.
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use switchcost_record::{Case, HostManifest};
-use switchcost_workload::WorkingSet;
 
 use crate::bounds::data_caches;
-use crate::findings::{CaseFinding, Estimate, Flag, Verdict};
+use crate::findings::{CaseFinding, Difference, Flag, LosesMore, SharedCache, Verdict};
 
 /// Two tasks whose arrays fit the first level of either CPU twice over have no cache to share. Where they are slower at once by more than
 /// this all the same, the CPUs share something else, a core or its clock, and what the caches take is not distinguished from it.
 const WITHOUT_CACHES: f64 = 0.1;
-
-/// Which way of sharing loses more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LosesMore {
-    /// Taking turns on one CPU.
-    InTurn,
-    /// Running at once on two.
-    AtOnce,
-    /// The intervals allow both.
-    #[serde(rename = "not-told")]
-    Undecided,
-}
-
-/// A difference with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Difference {
-    /// The difference.
-    pub estimate: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-impl Difference {
-    /// Whatever the two are within their intervals, the difference is within its own.
-    fn of(a: &Estimate, b: &Estimate) -> Difference {
-        Difference { estimate: a.estimate - b.estimate, low: a.low - b.high, high: a.high - b.low }
-    }
-
-    fn verdict(self) -> LosesMore {
-        match (self.low > 0.0, self.high < 0.0) {
-            (true, _) => LosesMore::InTurn,
-            (_, true) => LosesMore::AtOnce,
-            _ => LosesMore::Undecided,
-        }
-    }
-}
-
-/// One size, shared both ways; in nanoseconds a walk.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct SharedCache {
-    /// What each task walks over.
-    pub working_set: WorkingSet,
-    /// Place of the case that takes turns among the results; `None` where there is none.
-    #[serde(skip)]
-    pub in_turn: Option<usize>,
-    /// Place of the case that runs at once.
-    #[serde(skip)]
-    pub at_once: usize,
-    /// A walk of one task alone.
-    pub alone_ns: Option<Estimate>,
-    /// By how much a walk behind a switch is slower.
-    pub in_turn_ns: Option<Estimate>,
-    /// By how much a walk beside the other task's is slower.
-    pub at_once_ns: Option<Estimate>,
-    /// The former less the latter; `None` where it is withheld.
-    pub in_turn_less_at_once_ns: Option<Difference>,
-    /// Which loses more.
-    pub loses_more: LosesMore,
-    /// Why the two are not compared.
-    pub why: Option<String>,
-}
 
 /// Every size at which tasks ran at once, as it was planned.
 pub(crate) fn shared_cache(results: &[CaseFinding], host: &HostManifest) -> Vec<SharedCache> {
@@ -170,7 +103,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{FakeCase, fake_record, host};
-    use crate::{Findings, analyse};
+    use crate::{Estimate, Findings, analyse};
 
     fn in_turn(size: Bytes, reload_ns: f64) -> FakeCase {
         let mut case = FakeCase::pipe().with_set(size).noise(0.0);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::{Between, Case, Mechanism};
 
-use crate::judged::prices_switches;
+use crate::deciding::prices_switches;
 
 /// A published range.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]

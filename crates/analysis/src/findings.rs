@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use switchcost_record::{Case, CostName, Plan};
+use switchcost_workload::WorkingSet;
 
-use crate::at_once::SharedCache;
 use crate::bands::Band;
-use crate::judged::{deciding, prices_switches};
-use crate::serialised::{Conditions, FlagsByName, Status, conditions, flags_by_name, status};
+use crate::deciding::{deciding, prices_switches};
+use crate::serialised::{Conditions, conditions};
 
 /// A quantity with its interval.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -160,6 +160,40 @@ pub struct CounterFinding {
     pub n: usize,
     /// Standard error of what they differ by, over batches; none where an arm has fewer than two.
     pub difference_error: Option<f64>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct Status<'a> {
+    /// `measured`; `suspect`: there are numbers, read them with the flags; `not-measured`: no number.
+    status: &'static str,
+    /// If `not-measured`: the reason, and what to do.
+    why: Option<&'a str>,
+}
+
+/// A verdict as two fields that are always there.
+fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
+    Status { status: verdict.name(), why: verdict.why() }.serialize(serializer)
+}
+
+#[derive(JsonSchema, Serialize)]
+struct FlagsByName {
+    /// Names of the flags below.
+    flags: Vec<&'static str>,
+    /// One sentence by name: what was seen, what it means.
+    flag_details: BTreeMap<&'static str, String>,
+}
+
+/// The sentences of a name that is there twice stand one behind the other.
+fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut flag_details: BTreeMap<&str, String> = BTreeMap::new();
+    for flag in flags {
+        let detail = flag_details.entry(flag.name).or_default();
+        if !detail.is_empty() {
+            detail.push(' ');
+        }
+        detail.push_str(&flag.detail);
+    }
+    FlagsByName { flags: flags.iter().map(|flag| flag.name).collect(), flag_details }.serialize(serializer)
 }
 
 /// What was found out about one case.
@@ -436,6 +470,70 @@ impl From<&Plan> for Wanted {
             [plan.precision_per_mille, plan.confidence_per_mille].map(|per_mille| f64::from(per_mille) / 1000.0);
         Wanted { precision, confidence, preset: plan.preset.clone() }
     }
+}
+
+/// Which way of sharing loses more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LosesMore {
+    /// Taking turns on one CPU.
+    InTurn,
+    /// Running at once on two.
+    AtOnce,
+    /// The intervals allow both.
+    #[serde(rename = "not-told")]
+    Undecided,
+}
+
+/// A difference with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Difference {
+    /// The difference.
+    pub estimate: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Difference {
+    /// Whatever the two are within their intervals, the difference is within its own.
+    pub(crate) fn of(a: &Estimate, b: &Estimate) -> Difference {
+        Difference { estimate: a.estimate - b.estimate, low: a.low - b.high, high: a.high - b.low }
+    }
+
+    pub(crate) fn verdict(self) -> LosesMore {
+        match (self.low > 0.0, self.high < 0.0) {
+            (true, _) => LosesMore::InTurn,
+            (_, true) => LosesMore::AtOnce,
+            _ => LosesMore::Undecided,
+        }
+    }
+}
+
+/// One size, shared both ways; in nanoseconds a walk.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct SharedCache {
+    /// What each task walks over.
+    pub working_set: WorkingSet,
+    /// Place of the case that takes turns among the results; `None` where there is none.
+    #[serde(skip)]
+    pub in_turn: Option<usize>,
+    /// Place of the case that runs at once.
+    #[serde(skip)]
+    pub at_once: usize,
+    /// A walk of one task alone.
+    pub alone_ns: Option<Estimate>,
+    /// By how much a walk behind a switch is slower.
+    pub in_turn_ns: Option<Estimate>,
+    /// By how much a walk beside the other task's is slower.
+    pub at_once_ns: Option<Estimate>,
+    /// The former less the latter; `None` where it is withheld.
+    pub in_turn_less_at_once_ns: Option<Difference>,
+    /// Which loses more.
+    pub loses_more: LosesMore,
+    /// Why the two are not compared.
+    pub why: Option<String>,
 }
 
 /// Load latency at one size.

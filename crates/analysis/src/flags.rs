@@ -3,8 +3,9 @@
 use switchcost_record::{Case, Plan, Refusal};
 
 use crate::bands::Band;
+use crate::deciding::prices_switches;
 use crate::findings::{CaseFinding, Estimate, Flag, Shared, Source};
-use crate::judged::{Judged, prices_switches};
+use crate::judged::Judged;
 use crate::reload::not_settled;
 use crate::stop::precision;
 use crate::verdict::{LEFT_OUT_USUAL, disturbance, others};

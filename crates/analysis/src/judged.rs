@@ -1,6 +1,6 @@
 //! The windows of one case, distinguished: clean or left out; and its batches for another purpose.
 
-use switchcost_record::{Between, Case, Control, ControlOutcome, CostName, CountedHandoffs, CpuQuota, Cycles, Sample};
+use switchcost_record::{Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample};
 use switchcost_units::TickRate;
 
 use crate::cleanliness::{reasons_of_window, time_of_others};
@@ -185,21 +185,6 @@ impl<'a> Judged<'a> {
             all += switches.total() as f64;
         }
         (all > 0.0).then(|| involuntary / all)
-    }
-}
-
-/// Whether a switch of this case can be priced: its tasks share one CPU, or one kernel thread, wherever that is.
-/// Elsewhere only a hand-off has a price, and of a runtime, which switches as it likes.
-pub(crate) fn prices_switches(case: &Case) -> bool {
-    case.runtime.is_none() && (case.placement.is_one_cpu() || case.between == Between::User)
-}
-
-/// The cost that a case is about: with its working set; without one that of a switch, or where that has no price of a hand-off.
-pub(crate) fn deciding(case: &Case) -> CostName {
-    match (case.working_set.is_empty(), prices_switches(case)) {
-        (false, _) => CostName::Total,
-        (true, true) => CostName::Direct,
-        (true, false) => CostName::Handoff,
     }
 }
 

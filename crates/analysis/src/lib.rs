@@ -18,6 +18,7 @@ mod core_sharing;
 mod counted;
 mod counters;
 mod curves;
+mod deciding;
 mod earlier;
 mod estimate;
 mod findings;
@@ -47,15 +48,15 @@ mod testing;
 mod turns;
 mod verdict;
 
-pub use at_once::{Difference, LosesMore, SharedCache};
 pub use bands::Band;
 pub use causes::{Capacity, capacities};
 pub use core_sharing::{CoreSharing, core_sharing};
 pub use counted::switches_of_repetitions;
 pub use earlier::EarlierRecords;
 pub use findings::{
-    BetweenRuns, CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Estimate, Excluded,
-    Findings, Flag, Knee, LoadLatency, Part, Region, Reload, Shared, Source, Tail, Verdict, Wanted,
+    BetweenRuns, CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Difference, Estimate,
+    Excluded, Findings, Flag, Knee, LoadLatency, LosesMore, Part, Region, Reload, Shared, SharedCache, Source, Tail,
+    Verdict, Wanted,
 };
 pub use points::{Point, points};
 pub use run::analyse;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use switchcost_record::{Arm, Batch, Case, Cycles, Mechanism};
 
+use crate::deciding::prices_switches;
 use crate::findings::CycleFinding;
-use crate::judged::prices_switches;
 use crate::order_statistics::trimmed_mean;
 use crate::reload::Visit;
 use crate::repetition::Quantities;

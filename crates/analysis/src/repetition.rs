@@ -2,7 +2,7 @@
 
 use switchcost_record::{Case, CostName};
 
-use crate::judged::deciding;
+use crate::deciding::deciding;
 use crate::reload::Reloads;
 
 /// The values of a case by quantity, one for each repetition that has what the quantity needs, in nanoseconds.

@@ -2,9 +2,10 @@
 
 use switchcost_record::{Cycles, Header, Plan};
 
+use crate::deciding::deciding;
 use crate::estimate::estimate;
 use crate::findings::Estimate;
-use crate::judged::{Judged, deciding};
+use crate::judged::Judged;
 use crate::paired::{self, Choice};
 use crate::run_spread::RunsDiffer;
 use crate::speed::Speed;

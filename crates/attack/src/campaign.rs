@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::outcome::Outcome;
 use crate::place::Place;
+use crate::sample;
 
 /// A kind of attack. A trial is its name: all that happens in it follows from that.
 pub(crate) trait Kind: Sync {
@@ -54,7 +55,7 @@ impl Campaign {
     /// Attacks until then.
     pub(crate) fn attack(&self, kind: &dyn Kind, until: Instant) -> Result<Count, String> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        let place = Place::new(&self.program)?;
+        let place = sample::place(&self.program)?;
         let mut names: Vec<String> =
             (0..self.times).flat_map(|_| kind.draw(&place, &self.matching, &mut random)).collect();
         drop(place);
@@ -78,7 +79,7 @@ impl Campaign {
         names: &Mutex<Vec<String>>,
         count: &Mutex<Count>,
     ) -> Result<(), String> {
-        let place = Place::new(&self.program)?;
+        let place = sample::place(&self.program)?;
         // One at least, however late it is.
         loop {
             let Some(name) = names.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return Ok(()) };
@@ -93,7 +94,7 @@ impl Campaign {
     /// One trial, reported in full.
     pub(crate) fn repeat(&self, kind: &dyn Kind, name: &str) -> Result<Count, String> {
         let mut count = Count { kind: kind.name(), ..Count::default() };
-        let outcome = attempt(kind, &Place::new(&self.program)?, name)?;
+        let outcome = attempt(kind, &sample::place(&self.program)?, name)?;
         match &outcome {
             Outcome::Passed => println!("passed: {name}"),
             Outcome::Untried(why) => println!("not tried: {name}: {why}"),

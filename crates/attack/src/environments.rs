@@ -10,7 +10,8 @@ use crate::outcome::Outcome;
 use crate::place::Place;
 use crate::run::Ran;
 use crate::table::{self, Environment};
-use crate::verb::{self, Verb, Whole};
+use crate::verb::{self, Verb};
+use crate::whole::Whole;
 
 /// Programs that make an environment, when they cannot: they say so under their own names.
 const MAKERS: [&str; 11] =

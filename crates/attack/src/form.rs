@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn sample(name: &str) -> Vec<u8> {
-        std::fs::read(crate::verb::repository().join(name)).expect("a sample")
+        std::fs::read(crate::place::repository().join(name)).expect("a sample")
     }
 
     #[test]

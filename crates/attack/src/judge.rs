@@ -3,7 +3,8 @@
 use crate::leftovers::{Condition, await_none};
 use crate::place::Place;
 use crate::run::Ran;
-use crate::verb::{Verb, Whole};
+use crate::verb::Verb;
+use crate::whole::Whole;
 
 /// SIGABRT, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGSYS, SIGTRAP: the kernel ends who does something wrong.
 const FAULTS: [i32; 7] = [6, 7, 11, 4, 8, 31, 5];

@@ -21,6 +21,7 @@ mod sample;
 mod table;
 mod terminal;
 mod verb;
+mod whole;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -10,8 +10,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::leftovers::{Condition, marked};
-use crate::sample;
-use crate::verb::{Whole, repository};
+use crate::whole::Whole;
 
 /// All that runs in a place has this in its environment, with the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
@@ -46,7 +45,6 @@ impl Place {
         open_to_all(place.folder()).map_err(reported)?;
         fs::create_dir(place.path("in")).map_err(reported)?;
         place.clear();
-        sample::fill(&place)?;
         Ok(place)
     }
 
@@ -107,4 +105,9 @@ impl Drop for Place {
 /// Some trials run as another user.
 fn open_to_all(folder: &Path) -> std::io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o777))
+}
+
+/// Where samples are.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

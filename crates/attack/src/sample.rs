@@ -2,14 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::Path;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use crate::form;
-use crate::place::Place;
+use crate::place::{Place, repository};
 use crate::run::Run;
-use crate::verb::repository;
 
 /// Copies of samples, by their names here.
 const COPIES: [(&str, &str); 4] = [
@@ -25,7 +25,14 @@ const MEASUREMENTS: [(&str, &str); 2] =
 /// As many as an interval needs, and one.
 const REPETITIONS: u64 = 6;
 
-pub(crate) fn fill(place: &Place) -> Result<(), String> {
+/// A place with them.
+pub(crate) fn place(program: &Path) -> Result<Place, String> {
+    let place = Place::new(program)?;
+    fill(&place)?;
+    Ok(place)
+}
+
+fn fill(place: &Place) -> Result<(), String> {
     for (name, sample) in COPIES {
         let from = repository().join(sample);
         fs::copy(&from, place.path("in").join(name)).map_err(|error| format!("{}: {error}", from.display()))?;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::place::Place;
 use crate::run::Run;
+use crate::whole::Whole;
 
 /// How results end.
 const ENDS: [&[u8]; 2] = [b"\n", b"</html>"];
@@ -37,31 +38,6 @@ pub(crate) enum Made {
     Reading,
     Record,
     Trace,
-}
-
-/// What a run that nothing hinders comes to: its exit code and what it makes.
-#[derive(Clone, Debug)]
-pub(crate) struct Whole {
-    pub(crate) code: i32,
-    files: BTreeMap<String, Vec<u8>>,
-    is_same_text: bool,
-    is_visible: bool,
-}
-
-impl Whole {
-    fn text(&self, name: &str) -> Option<&[u8]> {
-        self.files.get(name).filter(|_| self.is_same_text).map(Vec::as_slice)
-    }
-
-    /// The same, of which texts may differ: lines are drawn for another terminal.
-    pub(crate) fn with_other_texts(self) -> Whole {
-        Whole { is_same_text: false, ..self }
-    }
-
-    /// The same, of which nothing can be seen afterwards.
-    pub(crate) fn hidden(self) -> Whole {
-        Whole { is_visible: false, ..self }
-    }
 }
 
 impl Verb {
@@ -151,9 +127,4 @@ pub(crate) fn named<'a>(verbs: &'a [Verb], name: &str) -> Result<&'a Verb, Strin
         .iter()
         .find(|verb| verb.name == name)
         .ok_or_else(|| format!("found the verb {name}, need one of tables/verbs.toml"))
-}
-
-/// Where samples are.
-pub(crate) fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -18,6 +18,7 @@ mod live;
 mod model;
 mod neighbour;
 mod observe;
+mod observed;
 mod order;
 mod ordinary;
 mod page;

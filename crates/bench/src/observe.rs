@@ -1,10 +1,8 @@
 //! What observing costs, and whether the cost that it reports is true.
 
 use std::path::Path;
-use std::process::Command;
 
-use serde_json::Value;
-
+use crate::observed::{CPU, observed};
 use crate::order::Order;
 use crate::patterns;
 use crate::ping_pong::{self, Work};
@@ -12,9 +10,6 @@ use crate::program::{Program, number};
 use crate::row::Row;
 use crate::run::{run, words};
 use crate::spread::Spread;
-
-/// The CPU of what is observed; another is left to the observer.
-pub(crate) const CPU: &str = "1";
 
 /// Each is run so often beside the same unwatched, all in turn.
 const ROUNDS: usize = 7;
@@ -201,13 +196,4 @@ fn known(program: &Program, kib: usize) -> Result<Known, String> {
         reported: ends.map(|((low, likely), high)| (low, likely, high)),
         switches: median(&switches)?,
     })
-}
-
-pub(crate) fn observed(program: &Program, workload: &Command) -> Result<Value, String> {
-    let record = program.path("observed.json");
-    let _ = std::fs::remove_file(&record);
-    let mut observe = program.command(&["observe", "--format", "json", "--record"]);
-    observe.arg(&record).arg("--").arg(workload.get_program()).args(workload.get_args());
-    let output = observe.output().map_err(|error| error.to_string())?;
-    serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::observe::{CPU, observed};
+use crate::observed::{CPU, observed};
 use crate::order::Order;
 use crate::ping_pong::{self, Work};
 use crate::program::{Program, number};

@@ -16,7 +16,7 @@ mod origins;
 mod places;
 mod working_sets;
 
-pub(crate) use by_place::{ByPlace, Context};
+pub(crate) use by_place::ByPlace;
 use evictions::Evictions;
 pub(crate) use kernel_code::KernelBlocks;
 use kernel_use::KernelUse;
@@ -31,6 +31,11 @@ use crate::machine::LevelRequests;
 /// Everything that is asked of a design that is simulated in full, and what its levels ask where others answer, too.
 pub(crate) type Attribution =
     (((((Origins, MissDifferences), LostLines), (WorkingSets, Evictions)), (KernelUse, ByPlace)), LevelRequests);
+
+/// What is attributed to places.
+pub(crate) fn by_place(all: Attribution) -> ByPlace {
+    all.0.1.1
+}
 
 /// Of an owner in a list: the kernel, then the processes.
 #[inline]

@@ -29,21 +29,19 @@ mod walk;
 use switchcost_design::Design;
 use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
-pub(crate) use level_requests::{LevelRequest, LevelRequests};
-pub(crate) use listener::{Departure, Gain, Levels, Listener, Lookup, NOBODY, Origin, Requester, Took};
+pub(crate) use level_requests::LevelRequests;
+pub(crate) use listener::{Departure, Gain, LevelRequest, Levels, Listener, Lookup, NOBODY, Origin, Requester, Took};
 pub(crate) use plan::{FallbackReason, Kind, fallbacks};
 pub(crate) use totals::plain_result;
 pub(crate) use view_set::ViewSet;
 
 use crate::address::KeyFormat;
-use crate::attribution::Context;
 use crate::by_process::ByProcess;
 use crate::frames::Frames;
 use crate::mappings::Mappings;
 use crate::processes::Running;
 use clocks::Clocks;
 use comparison::Comparison;
-use hierarchies::Hierarchies;
 use history::History;
 use level::Level;
 use plan::Plan;
@@ -91,6 +89,31 @@ struct State<L> {
     /// Who runs, or looked something up last.
     requester: Requester,
     listener: L,
+}
+
+/// All levels of a design, who runs, and who is notified.
+struct Hierarchies<'a, L> {
+    plan: &'a Plan,
+    levels: &'a mut [Level],
+    clocks: &'a mut Clocks,
+    /// Private hierarchies of the other processes.
+    others: &'a mut Privates,
+    /// What the running process has had.
+    history: &'a mut History,
+    frames: Option<&'a mut Frames>,
+    listener: &'a mut L,
+    /// The lookup of the program under way.
+    lookup: Lookup<'a>,
+    /// It is that of the first line of a reference.
+    is_first_line: bool,
+    comparison: Comparison,
+}
+
+/// Where code runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Context {
+    pub(crate) program: u32,
+    pub(crate) cause: u32,
 }
 
 /// What stays the same during a run of blocks.

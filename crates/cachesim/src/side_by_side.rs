@@ -11,8 +11,7 @@ use switchcost_design::{Design, Inclusion, Replacement};
 use switchcost_simulation_result::{LastLevelCounts, PrivateBy};
 use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
-use crate::attribution::Context;
-use crate::machine::{Kind, LevelRequest, LevelRequests, Machine, PageChange, RunContext};
+use crate::machine::{Context, Kind, LevelRequest, LevelRequests, Machine, PageChange, RunContext};
 use crate::mappings::Mappings;
 use crate::processes::{Change, Processes, Running};
 use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};

@@ -67,7 +67,7 @@ pub enum CaptureError {
     NoCpu,
     /// The guest of a whole system.
     #[error(transparent)]
-    Guest(#[from] crate::system::GuestError),
+    Guest(#[from] crate::guest_error::GuestError),
     /// The kernel refused something.
     #[error(
         "found no way to go on ({error}), {remedy}",

@@ -16,6 +16,7 @@ mod control;
 mod decode;
 mod end_flags;
 mod error;
+mod guest_error;
 mod leftovers;
 mod pace;
 mod probe;
@@ -34,9 +35,9 @@ pub use command::Command;
 pub use control::Ending;
 pub use decode::{DecodeError, Problem};
 pub use error::{CaptureError, Failure};
+pub use guest_error::GuestError;
 pub use run::{Input, Options, Order, Output, Summary, record, run, run_unread};
 pub use system::{
-    GuestError, GuestSummary, Kernel, Package, Parts, PlacedFolder, System, fetch, find_kernel, record_system,
-    run_system,
+    GuestSummary, Kernel, Package, Parts, PlacedFolder, System, fetch, find_kernel, record_system, run_system,
 };
 pub use tool::{Tool, ToolError};

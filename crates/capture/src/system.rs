@@ -8,7 +8,7 @@
 //! QEMU counts instructions for time (`-icount`), so the same guest does the same each time.
 
 mod archive;
-mod error;
+mod files;
 mod guest;
 mod kernel;
 mod libraries;
@@ -34,10 +34,10 @@ use crate::control::Ending;
 use crate::decode::{Chunks, Decoder, Refused, Take};
 use crate::end_flags::EndFlags;
 use crate::error::{CaptureError, Failure};
+use crate::guest_error::GuestError;
 use crate::protocol::{self, header};
 use crate::ring::Ring;
 use crate::run::hand_on;
-pub use error::GuestError;
 pub use kernel::{Kernel, Package, fetch, find_kernel};
 pub use parts::Parts;
 use qemu::Machine;

@@ -7,6 +7,7 @@
 mod metrics;
 mod perfetto;
 mod pprof;
+mod rows;
 mod stacks;
 #[cfg(test)]
 mod testing;

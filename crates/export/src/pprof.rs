@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use prost::Message;
 use switchcost_observation::Observation;
 
-use crate::stacks::Rows;
+use crate::stacks::rows;
 
 /// What was observed as stacks, in a gzipped profile: switches, time off the CPU, of it the wait for one, and where it is known the direct cost; or samples
 /// and the switches that they stand for.
@@ -21,7 +21,7 @@ pub fn pprof(observation: &Observation) -> Vec<u8> {
 }
 
 fn profile(observation: &Observation) -> Profile {
-    let rows = Rows::of(observation);
+    let rows = rows(observation);
     let mut strings = Strings::default();
     let sample_type: Vec<ValueType> =
         rows.kinds.iter().map(|(name, unit)| ValueType { r#type: strings.at(name), unit: strings.at(unit) }).collect();

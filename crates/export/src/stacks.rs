@@ -7,12 +7,13 @@ use switchcost_analysis::observation::{Stack, stacks};
 use switchcost_observation::{Entry, FutexWait, Observation};
 use switchcost_record::plain;
 
+use crate::rows::{Row, Rows, named};
 use crate::user_stacks;
 
 /// Stacks as lines of frames, the outermost first, and the time off the CPU in nanoseconds, or of sampled stacks the switches that they
 /// stand for. Those without any are left out: after some causes no task comes back.
 pub fn folded(observation: &Observation) -> String {
-    let rows = Rows::of(observation);
+    let rows = rows(observation);
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for row in &rows.rows {
         // A semicolon ends a frame.
@@ -24,28 +25,9 @@ pub fn folded(observation: &Observation) -> String {
     sums.into_iter().map(|(frames, value)| format!("{frames} {value}\n")).collect()
 }
 
-/// Stacks with their values.
-pub(crate) struct Rows {
-    /// Names of the values, with their units.
-    pub(crate) kinds: Vec<(&'static str, &'static str)>,
-    /// The index of the value that is shown first.
-    pub(crate) usual: usize,
-    pub(crate) rows: Vec<Row>,
-    /// What a reader of the profile has to know.
-    pub(crate) comment: Option<String>,
-}
-
-pub(crate) struct Row {
-    /// The outermost first.
-    pub(crate) frames: Vec<String>,
-    pub(crate) values: Vec<u64>,
-    pub(crate) process: Option<u32>,
-}
-
-impl Rows {
-    pub(crate) fn of(observation: &Observation) -> Rows {
-        observation.stacks.as_ref().map_or_else(|| of_causes(observation), user_stacks::rows)
-    }
+/// Sampled, or else by causes.
+pub(crate) fn rows(observation: &Observation) -> Rows {
+    observation.stacks.as_ref().map_or_else(|| of_causes(observation), user_stacks::rows)
 }
 
 /// The name of the task, why it left its CPU, and where.
@@ -74,11 +56,6 @@ fn frames(stack: &Stack<'_>) -> [String; 3] {
         Entry::Other => "elsewhere",
     };
     [named(stack.name), stack.why.in_words(), entry].map(|text| plain(text).into_owned())
-}
-
-/// Of a task, which may have none.
-pub(crate) fn named(name: &str) -> &str {
-    if name.is_empty() { "(no name)" } else { name }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use switchcost_observation::{Frame, Module, SampledStacks, UserStack};
 use switchcost_record::plain;
 
-use crate::stacks::{Row, Rows, named};
+use crate::rows::{Row, Rows, named};
 
 /// The task's name, its functions, and whether it left its CPU to wait.
 pub(crate) fn rows(stacks: &SampledStacks) -> Rows {

@@ -5,7 +5,6 @@ use std::io::Read;
 use switchcost_record::Fact;
 use switchcost_units::Bytes;
 
-use super::scheduler::MODELS;
 use super::{Root, status};
 
 /// No kernel configuration is longer unpacked; they have about 300 KiB.
@@ -144,6 +143,14 @@ pub fn memory(root: &Root) -> Bytes {
     let of_kernel = || asked().map(|info| Bytes(info.totalram.saturating_mul(u64::from(info.mem_unit))));
     status::memory(root, "MemTotal").or_else(of_kernel).unwrap_or_default()
 }
+
+/// Models of preemption by the option that builds a kernel with each.
+pub(super) const MODELS: [(&str, &str); 4] = [
+    ("CONFIG_PREEMPT_NONE", "none"),
+    ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),
+    ("CONFIG_PREEMPT_LAZY", "lazy"),
+    ("CONFIG_PREEMPT", "full"),
+];
 
 #[cfg(test)]
 mod tests {

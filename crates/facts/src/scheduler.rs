@@ -4,7 +4,7 @@
 use switchcost_record::{Fact, Scheduler};
 
 use super::Root;
-use super::kernel::{has_option, option};
+use super::kernel::{MODELS, has_option, option};
 
 /// Where debugfs has the scheduler's settings.
 const SETTINGS: &str = "/sys/kernel/debug/sched";
@@ -38,14 +38,6 @@ fn preemption_models(root: &Root, config: &Result<String, String>) -> Fact<Vec<S
         Err(why) => Fact::unknown(why.clone()),
     }
 }
-
-/// Models of preemption by the option that builds a kernel with each.
-pub(super) const MODELS: [(&str, &str); 4] = [
-    ("CONFIG_PREEMPT_NONE", "none"),
-    ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),
-    ("CONFIG_PREEMPT_LAZY", "lazy"),
-    ("CONFIG_PREEMPT", "full"),
-];
 
 fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
     // What the setting says, and in brackets where it is a choice of several.

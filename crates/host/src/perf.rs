@@ -8,7 +8,7 @@ mod event;
 pub mod fake;
 mod known_answer;
 mod share;
-pub(crate) mod source;
+mod source;
 mod switches;
 mod work;
 pub(crate) mod workloads;
@@ -16,10 +16,11 @@ pub(crate) mod workloads;
 use std::collections::BTreeMap;
 use std::io;
 
+pub use crate::unavailable::Unavailable;
 pub use event::Event;
 pub use known_answer::{admit, test_cycles};
 pub use share::shares;
-pub use source::{CounterGroup, CounterSource, Reading, System, Unavailable};
+pub use source::{CounterGroup, CounterSource, Reading, System};
 pub use switches::{SwitchKind, SwitchRecord, SwitchRecords};
 pub use work::{CallCounter, Called};
 

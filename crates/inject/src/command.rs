@@ -7,12 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use switchcost_facts::limits::ending;
+use switchcost_host::clock::Clock;
 use switchcost_injection::Plan;
 use switchcost_record::printable;
-use switchcost_units::{Bytes, Nanos};
+use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
 use crate::protocol::{Order, Outcome, Place};
-use crate::run::Instruments;
 
 /// Variables that make programs of a language do the same each time; they are set where they are not.
 const SETTINGS: [(&str, &str); 3] = [("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0"), ("PERL_PERTURB_KEYS", "0")];
@@ -141,6 +141,17 @@ pub enum Fault {
     /// A file of its could not be had.
     #[error("found no folder for its temporary files ({0}), need one; choose another with TMPDIR")]
     NoFolder(io::Error),
+}
+
+/// What every run is given beside its plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruments {
+    /// The clock to read.
+    pub clock: Clock,
+    /// Its rate.
+    pub rate: TickRate,
+    /// What reading it adds to a chain of multiplications.
+    pub overhead: Ticks,
 }
 
 /// A command that is run as twins.

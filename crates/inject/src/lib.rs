@@ -15,6 +15,7 @@
 //! A service that runs already is preempted where it is ([`mod@service`]): in phases of two arms, in one of which the preemptor touches
 //! memory, while it spins for as long in the other.
 
+mod ask;
 mod command;
 mod preemptor;
 mod protocol;
@@ -24,7 +25,8 @@ pub mod service;
 mod stage;
 mod turns;
 
-pub use command::{Fault, Subject};
+pub use ask::{SERVANT_ARGUMENT, ServantExecutor};
+pub use command::{Fault, Instruments, Subject};
 pub use protocol::{Answer, Order, Outcome, Place};
-pub use run::{Executor, Instruments, Progress, Stop, Undisturbed, inject, undisturbed};
-pub use serve::{SERVANT_ARGUMENT, ServantExecutor, serve};
+pub use run::{Executor, Progress, Stop, Undisturbed, inject, undisturbed};
+pub use serve::serve;

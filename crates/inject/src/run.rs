@@ -3,11 +3,11 @@
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use switchcost_host::clock::{Clock, monotonic};
+use switchcost_host::clock::monotonic;
 use switchcost_injection::{Header, Line, Plan, Run, TwinRun, Way};
-use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
+use switchcost_units::{Bytes, Nanos};
 
-use crate::command::{Fault, Subject, check_undisturbed, has_pipe};
+use crate::command::{Fault, Instruments, Subject, check_undisturbed, has_pipe};
 use crate::protocol::{Answer, Order, Outcome, Place};
 
 /// Below it there is no interval to speak of.
@@ -20,17 +20,6 @@ const OVERTIME: Nanos = Nanos::seconds(5);
 pub trait Executor {
     /// None where it was stopped.
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer>;
-}
-
-/// What every run is given beside its plan.
-#[derive(Clone, Copy, Debug)]
-pub struct Instruments {
-    /// The clock to read.
-    pub clock: Clock,
-    /// Its rate.
-    pub rate: TickRate,
-    /// What reading it adds to a chain of multiplications.
-    pub overhead: Ticks,
 }
 
 /// How far it is.

@@ -16,13 +16,11 @@ use switchcost_units::{Bytes, CpuId, Nanos};
 pub use file::{InjectionWriter, ReadInjectionError, WriteInjectionError, is_injection};
 pub use service::{Arm, Group, Look, Phase, Service};
 
-/// Name of the format; the header carries it with [`INJECTION_VERSION`] behind a slash.
+/// Name of the format; the header carries it with the version behind a slash.
 pub const INJECTION_SCHEMA: &str = "switchcost.record.injection";
 
-/// The version that this program writes and reads. Version 1 was never released: it knew one period and no moves. Version 2: the first.
-pub const INJECTION_VERSION: u32 = 2;
-
-/// The name with the version, as the header carries it.
+/// The name with the version that this program writes and reads. Version 1 was never released: it knew one period and no moves. Version 2:
+/// the first.
 pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 
 /// First line of a record.

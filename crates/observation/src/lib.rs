@@ -27,13 +27,11 @@ pub use known::{KnownBy, KnownLines, KnownPoint, KnownReload};
 pub use stacks::{Frame, Module, SampledStacks, UserStack};
 pub use wait::{Behind, LongWait, Waits};
 
-/// Name of the format; the file carries it with [`OBSERVATION_VERSION`] behind a slash.
+/// Name of the format; the file carries it with the version behind a slash.
 pub const OBSERVATION_SCHEMA: &str = "switchcost.record.observation";
 
-/// The version that this program writes and reads. Version 1 was never released: the record had no checksum. Version 2: the first.
-pub const OBSERVATION_VERSION: u32 = 2;
-
-/// The name with the version, as the file carries it.
+/// The name with the version that this program writes and reads. Version 1 was never released: the record had no checksum. Version 2: the
+/// first.
 pub const OBSERVATION_FORM: &str = "switchcost.record.observation/2";
 
 /// What was observed and all that was counted. Times are in nanoseconds; names are those of other programs' tasks, as the kernel keeps them.

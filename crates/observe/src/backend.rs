@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use switchcost_observation::Event;
 use switchcost_units::Nanos;
 
+use crate::counted::{Counted, Totals};
 use crate::kernel::NoBpf;
-use crate::observer::{Counted, Totals};
 
 /// What an observation is driven with: it counts, and time passes by it. [`crate::Observer`] is the real one; tests play others.
 pub trait Backend {

@@ -10,12 +10,12 @@ use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::counted::{Counted, Options, Totals};
 use crate::cpus::Cpus;
 use crate::kernel::{Kernel, NoBpf};
 use crate::layout::{self, Control, Neighbour, TASKS, target, task_state};
 use crate::longest;
 use crate::memory::{self, Memory};
-use crate::observer::{Counted, Options, Totals};
 use crate::own_cost;
 use crate::relatives::relatives;
 use crate::stacks::Stacks;

@@ -12,10 +12,10 @@ use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 
+use crate::counted::{Counted, Totals};
 use crate::kernel_counts::{self, KernelCounts};
 use crate::layout::{BUCKETS, TASKS, Task, task_state};
 use crate::memory::Memory;
-use crate::observer::{Counted, Totals};
 use crate::relatives::relatives;
 use crate::subject::process_of;
 use crate::sums::Sums;

@@ -8,7 +8,7 @@ use switchcost_facts::Root;
 use switchcost_observation::{Lost, Source, Tasks};
 use switchcost_units::Nanos;
 
-use crate::observer::{Counted, Totals};
+use crate::counted::{Counted, Totals};
 use crate::subject::process_of;
 use crate::sums::{Key, empty};
 

@@ -10,7 +10,7 @@ use switchcost_host::held::{Held, Parent};
 use switchcost_host::restorer::Restorer;
 
 use crate::backend::Backend;
-use crate::run::ObserveError;
+use crate::error::ObserveError;
 
 /// A command that is asked to end has so long for it.
 const GRACE: Duration = Duration::from_secs(5);

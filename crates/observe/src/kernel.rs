@@ -9,8 +9,8 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use switchcost_host::signals::undisturbed;
 
 use crate::container;
+use crate::counted::Options;
 use crate::layout::{NeighbourWords, TASKS};
-use crate::observer::Options;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 

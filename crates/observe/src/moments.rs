@@ -3,7 +3,7 @@
 use switchcost_observation::Moment;
 use switchcost_units::Nanos;
 
-use crate::observer::Totals;
+use crate::counted::Totals;
 
 /// The length of a stretch at first.
 const FIRST: Nanos = Nanos::millis(100);

@@ -1,6 +1,6 @@
 //! How many requests were served meanwhile: as the user says, or as a command counts them.
 
-use crate::run::ObserveError;
+use crate::error::ObserveError;
 
 /// Where the number of requests comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

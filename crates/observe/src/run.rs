@@ -1,20 +1,17 @@
 //! The loop of an observation: who is observed, for how long, and what is informed meanwhile.
 
-use std::ffi::OsString;
-use std::io;
-
 use switchcost_facts::{Root, slice_extensions};
 use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Throttled};
 use switchcost_units::Nanos;
 
 use crate::backend::Backend;
+use crate::counted::Counted;
+use crate::error::ObserveError;
 use crate::kernel::NoBpf;
 use crate::moments::Moments;
 use crate::notice::Notice;
-use crate::observer::Counted;
 use crate::quotas::Quotas;
 use crate::requests::Requests;
-use crate::subject::SubjectError;
 use crate::whom::{Next, Whom};
 
 /// Between two looks at who has ended: far less than it takes to use up the places of tasks.
@@ -62,38 +59,6 @@ pub trait Listener {
 
     /// Something is to be said.
     fn notice(&mut self, notice: Notice);
-}
-
-/// Why there is no observation.
-#[derive(Debug, thiserror::Error)]
-pub enum ObserveError {
-    /// The kernel does not count.
-    #[error("failed to observe: {0}")]
-    Count(#[from] NoBpf),
-    /// No task is meant.
-    #[error("failed to observe: {0}")]
-    Subject(#[from] SubjectError),
-    /// The command has no words.
-    #[error("failed to observe: found no command, need one after --, such as switchcost observe -- ls")]
-    NoCommand,
-    /// The command cannot be run.
-    #[error("failed to start {program:?}: {source}, need a program that can be run; give its path, or look at PATH")]
-    Start {
-        /// Its first word.
-        program: OsString,
-        /// What the kernel says.
-        source: io::Error,
-    },
-    /// The command that counts requests gives no number. Its words and what it printed are hostile until escaped.
-    #[error(
-        "failed to count requests: found {found} from '{command}', need a whole number; try the command in a shell"
-    )]
-    Requests {
-        /// The command.
-        command: String,
-        /// What it gave.
-        found: String,
-    },
 }
 
 /// Observes. `empty` is an observation of this machine in which nothing was counted; the kernel's files are read below `root`.

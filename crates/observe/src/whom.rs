@@ -8,8 +8,8 @@ use switchcost_units::Nanos;
 
 use crate::backend::Backend;
 use crate::command::Command;
+use crate::error::ObserveError;
 use crate::notice::Notice;
-use crate::run::ObserveError;
 use crate::subject::{SubjectError, folder_of_group, is_there, name_of, process_of, processes_named, threads_of_group};
 
 /// Those that never end by themselves are observed for so long.

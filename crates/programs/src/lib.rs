@@ -8,8 +8,10 @@ mod interactive;
 mod magic;
 mod make;
 mod pingpong;
+mod program;
 mod scheme;
 mod set;
 mod verifier;
 
-pub use set::{MissingProgram, PrepareError, Program, Set};
+pub use program::{MissingProgram, PrepareError, Program};
+pub use set::Set;

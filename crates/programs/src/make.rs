@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use rand::Rng;
 
-use crate::set::{Inputs, PrepareError, Program, arguments, find, write};
+use crate::program::{Inputs, PrepareError, Program, arguments, find, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("make", "make"), ("gcc", "gcc"), ("ld", "binutils"), ("ar", "binutils")];
 

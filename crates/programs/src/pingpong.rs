@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use rand::Rng;
 
-use crate::set::{Inputs, PrepareError, Program, write};
+use crate::program::{Inputs, PrepareError, Program, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("gcc", "gcc")];
 

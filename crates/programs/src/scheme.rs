@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use rand::Rng;
 
-use crate::set::{Inputs, PrepareError, Program, arguments, write};
+use crate::program::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("scm", "scm")];
 

@@ -5,36 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::Display;
 use switchcost_units::{Bytes, CpuId};
 
-use crate::SwitchPath;
-
-/// What the machine reports, or the reason why it does not.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[schemars(inline)]
-#[serde(untagged)]
-pub enum Fact<T> {
-    /// The value.
-    Known(T),
-    /// Not reported.
-    Unknown {
-        /// Why not.
-        unknown: String,
-    },
-}
-
-impl<T> Fact<T> {
-    /// The value, where it is known.
-    pub fn known(&self) -> Option<&T> {
-        match self {
-            Fact::Known(value) => Some(value),
-            Fact::Unknown { .. } => None,
-        }
-    }
-
-    /// A fact that could not be had.
-    pub fn unknown(why: impl Into<String>) -> Self {
-        Fact::Unknown { unknown: why.into() }
-    }
-}
+use crate::{Fact, SwitchPath};
 
 /// What a cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Display)]

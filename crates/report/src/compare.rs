@@ -10,7 +10,9 @@ mod in_turns;
 mod junit;
 mod markdown;
 mod observed;
+mod pairs;
 mod screen;
+mod short;
 mod table;
 mod words;
 

@@ -4,6 +4,7 @@ use strum::{Display, EnumIter, EnumString};
 
 use crate::for_programs::{Table, csv, json};
 use crate::page::Page;
+use crate::style::Style;
 
 /// What a report is written as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
@@ -40,29 +41,6 @@ pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style)
         }
         Format::Json => json(&report.document()),
         Format::Csv => report.tables().into_iter().map(|rows| csv(rows.into_iter())).collect::<Vec<_>>().join("\n"),
-    }
-}
-
-/// How a table looks. JSON and CSV look the same under every style.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
-    /// Whether colour and bold type may be used: the caller knows about the terminal and `NO_COLOR`.
-    pub is_coloured: bool,
-    /// Columns of the terminal; `None` means [`Style::USUAL_WIDTH`].
-    pub width: Option<u16>,
-    /// Whether everything is wanted, and not one screen of it.
-    pub is_detailed: bool,
-}
-
-impl Style {
-    /// The width of a report that goes nowhere in particular.
-    pub const USUAL_WIDTH: u16 = 100;
-
-    /// Below this the tables are no longer legible, and the terminal may as well wrap them.
-    const LEAST_WIDTH: u16 = 60;
-
-    pub(crate) fn columns(self) -> u16 {
-        self.width.unwrap_or(Self::USUAL_WIDTH).max(Self::LEAST_WIDTH)
     }
 }
 

@@ -25,6 +25,7 @@ pub mod reproduce;
 pub mod schema;
 pub mod simulate;
 mod slug;
+mod style;
 pub mod trace;
 
 #[cfg(test)]
@@ -34,5 +35,6 @@ mod conformity;
 use schema::all as schemas;
 
 pub use ascii::ascii;
-pub use format::{Format, Style};
+pub use format::Format;
 pub use plain::plain;
+pub use style::Style;

@@ -187,6 +187,17 @@ pub(crate) fn number(value: f64) -> String {
     if value.is_finite() { format!("{:.*}", decimals(three_digits(value)), value) } else { NO_NUMBER.to_owned() }
 }
 
+/// 1st, 2nd, 3rd, 4th, ... of a place from 0; no visit has as many as 20.
+pub(crate) fn ordinal(place: usize) -> String {
+    let ending = match place {
+        0 => "st",
+        1 => "nd",
+        2 => "rd",
+        _ => "th",
+    };
+    format!("{}{ending}", place + 1)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -266,5 +277,11 @@ pub(crate) mod tests {
         assert_eq!(plus_minus(&estimate(1_740.0, 1_740.1, 1_740.2)), "<0.1 %");
         assert_eq!(percent(0.9), "90 %");
         assert_eq!(percent(0.8999), "89 %");
+    }
+
+    #[test]
+    fn places_are_counted_from_one() {
+        let names: Vec<String> = (0..5).map(ordinal).collect();
+        assert_eq!(names, ["1st", "2nd", "3rd", "4th", "5th"]);
     }
 }

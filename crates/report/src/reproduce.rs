@@ -19,11 +19,12 @@ use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict, V
 use crate::entry::{Entry, Tone};
 use crate::figure::Figure;
 use crate::for_programs::{Document, Table};
-use crate::format::{Format, InEveryFormat, Style, written};
+use crate::format::{Format, InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::{Block, Page};
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
+use crate::style::Style;
 
 pub use claims::render_claims;
 pub use listed::Listed;

@@ -3,23 +3,19 @@
 //! The table is data, a file a paper in `claims/`, and the only place that a verdict comes from: the papers' modules say how
 //! large a quantity is, with its interval, and never what that means.
 
-mod earlier;
 mod judged;
 mod rule;
 mod term;
-mod verdicts;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Paper, Records};
 
-pub use earlier::{Earlier, EarlierError, Other, stand};
-pub use judged::{Claim, Reason};
+pub use judged::{Claim, Other, Reason};
 pub use rule::{Rule, Verdict};
 pub use term::Term;
 pub(crate) use term::{Found, exact, over, ranged, ratio, ratio_within_run};
-pub use verdicts::{Counts, Verdicts};
 
 /// What a verdict on a claim is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -130,10 +126,9 @@ pub(crate) type Quantity = fn(&Records) -> Result<Found, String>;
 pub(crate) type Quantities = Vec<(&'static str, Quantity)>;
 
 /// The claims of one exhibit, judged.
-pub(crate) fn judge(paper: Paper, exhibit: &str, records: &Records) -> Vec<Claim> {
-    let quantities = paper.quantities();
+pub(crate) fn judge(paper: Paper, exhibit: &str, quantities: &Quantities, records: &Records) -> Vec<Claim> {
     let entries = table(paper).into_iter().filter(|entry| entry.exhibit == exhibit);
-    entries.map(|entry| judged::claim(entry, &quantities, records)).collect()
+    entries.map(|entry| judged::claim(entry, quantities, records)).collect()
 }
 
 #[cfg(test)]

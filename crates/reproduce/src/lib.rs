@@ -12,6 +12,7 @@ mod arm;
 mod blog;
 mod chart;
 mod claims;
+mod earlier;
 mod exhibit;
 mod interval;
 mod li2007;
@@ -19,6 +20,7 @@ mod lmbench;
 mod michigan;
 mod mogul1990;
 mod paper;
+mod papers;
 mod published;
 mod records;
 mod step;
@@ -26,13 +28,13 @@ mod step;
 mod testing;
 mod text;
 mod today;
+mod verdicts;
 
 pub use chart::{Axis, Chart, Series, Style};
-pub use claims::{
-    Claim, Counts, Earlier, EarlierError, Entry, Kind, Other, Reason, ReasonEntry, Rule, Term, Verdict, Verdicts,
-    stand, table,
-};
+pub use claims::{Claim, Entry, Kind, Other, Reason, ReasonEntry, Rule, Term, Verdict, table};
+pub use earlier::{Earlier, EarlierError, stand};
 pub use exhibit::{Cell, Exhibit, Table};
 pub use paper::Paper;
 pub use records::Records;
 pub use step::{Effort, Site, Step};
+pub use verdicts::{Counts, Verdicts};

@@ -9,6 +9,7 @@ mod overhead;
 mod programs;
 mod quantities;
 mod reasons;
+mod sample;
 mod single;
 mod table_4;
 mod with_kernel;

@@ -2,9 +2,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 
-use crate::claims::Quantities;
-use crate::{Exhibit, Records, Site, Step, blog, claims, li2007, lmbench, michigan, mogul1990, today};
-
 /// What was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[derive(Display, EnumString, EnumIter, JsonSchema, Serialize, Deserialize)]
@@ -63,47 +60,6 @@ impl Paper {
             Paper::Lmbench => "lmbench: the matrix of context switches",
             Paper::Today => "The papers' conclusions, then and now",
             Paper::Mogul1990 => "Mogul and Borg 1990: what switches do to caches",
-        }
-    }
-
-    /// What is to be run, in this order.
-    pub fn steps(self, site: &Site<'_>) -> Vec<Step> {
-        match self {
-            Paper::Li2007 => li2007::steps(site),
-            Paper::Michigan => michigan::steps(site),
-            Paper::Blog => blog::steps(site),
-            Paper::Lmbench => lmbench::steps(site),
-            Paper::Mogul1990 => mogul1990::steps(site),
-            Paper::Today => today::steps(site),
-        }
-    }
-
-    /// Its figures and tables beside what the records say, and what these say of its claims.
-    pub fn exhibits(self, records: &Records) -> Vec<Exhibit> {
-        let mut exhibits = self.tables_and_figures(records);
-        exhibits.iter_mut().for_each(|exhibit| exhibit.claims = claims::judge(self, &exhibit.name, records));
-        exhibits
-    }
-
-    pub(crate) fn quantities(self) -> Quantities {
-        match self {
-            Paper::Li2007 => li2007::quantities(),
-            Paper::Michigan => michigan::quantities(),
-            Paper::Blog => blog::quantities(),
-            Paper::Lmbench => lmbench::quantities(),
-            Paper::Mogul1990 => mogul1990::quantities(),
-            Paper::Today => today::quantities(),
-        }
-    }
-
-    fn tables_and_figures(self, records: &Records) -> Vec<Exhibit> {
-        match self {
-            Paper::Li2007 => li2007::exhibits(records),
-            Paper::Michigan => michigan::exhibits(records),
-            Paper::Blog => blog::exhibits(records),
-            Paper::Lmbench => lmbench::exhibits(records),
-            Paper::Mogul1990 => mogul1990::exhibits(records),
-            Paper::Today => today::exhibits(records),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use switchcost_profile::Kind;
 
-use crate::streams::Streams;
+use crate::streams::{Streams, is_as_old};
 
 /// What an instruction does with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,11 +115,6 @@ impl Classifier {
         self.group = (at, age);
         false
     }
-}
-
-/// Whether one that was away for so long has come from as far, or nearly so.
-pub(crate) fn is_as_old(one: u32, other: u32) -> bool {
-    one >= other / 2
 }
 
 fn place_of(key: u64, places: usize) -> usize {

@@ -1,7 +1,5 @@
 //! Lines that come one behind another, by whatever instructions: what hardware fetches ahead.
 
-use crate::classifier::is_as_old;
-
 /// Streams that are followed at a time: as many as the prefetchers of a core follow, about (Intel, "Optimization Reference Manual",
 /// on the streamer: 32, one a page).
 const FOLLOWED: usize = 32;
@@ -40,6 +38,11 @@ impl Streams {
         streams.push(Stream { last: line, age, is_rising, lines });
         lines >= TRAINED
     }
+}
+
+/// Whether one that was away for so long has come from as far, or nearly so.
+pub(crate) fn is_as_old(one: u32, other: u32) -> bool {
+    one >= other / 2
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use switchcost_record::printable;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::find::{Found, find};
-use crate::row::Sources;
+use crate::row::{Sources, filled};
 use crate::{Missing, Row, bounded};
 
 /// A compiler is done within this, also where it downloads first what it compiles.
@@ -136,18 +136,6 @@ fn run(row: &Row, words: &[String], folder: &Path, should_stop: &dyn Fn() -> boo
         true => Ok(()),
         false => Err(format!(" ({}; it printed: {})", said.status, said.last_lines(LAST_LINES))),
     }
-}
-
-/// An argument with what stands for the program and the folders.
-pub(crate) fn filled(word: &str, program: &Path, folder: Option<&Path>) -> String {
-    let beside = program.parent().unwrap_or(Path::new(""));
-    let real: PathBuf = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
-    let real = real.parent().unwrap_or(beside);
-    let folder = folder.unwrap_or(Path::new("")).display().to_string();
-    word.replace("{program}", &program.display().to_string())
-        .replace("{folder}", &real.display().to_string())
-        .replace("{source}", &folder)
-        .replace("{out}", &folder)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use switchcost_record::printable;
 
+use crate::row::filled;
 use crate::{Missing, Row, bounded};
 
 /// A program says its version within this: a virtual machine on a busy host takes a few seconds.
@@ -67,7 +68,7 @@ fn is_program(file: &Path) -> bool {
 
 /// The first number with a point in what the program says of its version, on either stream.
 fn version(row: &Row, program: &Path, should_stop: &dyn Fn() -> bool) -> Result<String, String> {
-    let words: Vec<String> = row.version.iter().map(|word| crate::build::filled(word, program, None)).collect();
+    let words: Vec<String> = row.version.iter().map(|word| filled(word, program, None)).collect();
     let (first, rest) = words.split_first().ok_or("no command asks for it")?;
     let mut command = Command::new(first);
     command.args(rest);

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -175,6 +176,18 @@ impl Row {
     pub fn at(self, program: &str) -> Row {
         Row { find: vec![program.to_owned()], ..self }
     }
+}
+
+/// An argument with what stands for the program and the folders.
+pub(crate) fn filled(word: &str, program: &Path, folder: Option<&Path>) -> String {
+    let beside = program.parent().unwrap_or(Path::new(""));
+    let real: PathBuf = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+    let real = real.parent().unwrap_or(beside);
+    let folder = folder.unwrap_or(Path::new("")).display().to_string();
+    word.replace("{program}", &program.display().to_string())
+        .replace("{folder}", &real.display().to_string())
+        .replace("{source}", &folder)
+        .replace("{out}", &folder)
 }
 
 #[cfg(test)]

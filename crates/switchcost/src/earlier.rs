@@ -7,7 +7,7 @@ use switchcost_analysis::EarlierRecords;
 use switchcost_record::{EarlierRuns, Header, MeasureRecord, ReadRecordError};
 
 use crate::exit::Failure;
-use crate::records::{Kind, kind};
+use crate::kinds::{Kind, kind};
 use crate::runs;
 
 /// A folder with records of measurements, of which the first lines are read.

@@ -17,7 +17,7 @@ use switchcost_simulation_record::{ReadSimulationError, WriteSimulationError};
 use switchcost_units::CpuId;
 
 use crate::home::NoHome;
-use crate::records::Kind;
+use crate::kinds::Kind;
 
 /// How the program ends. The numbers are part of the interface (see the man page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,12 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod build_ids;
+mod claims;
 mod cli;
 mod earlier;
 mod exit;
 mod home;
+mod kinds;
 mod messages;
 mod output;
 mod prices;
@@ -67,7 +69,7 @@ fn start() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(words) = words_behind(switchcost_host::restorer::RESTORER_ARGUMENT) {
-        switchcost_host::restorer::restore(&words);
+        switchcost_host::restore::restore(&words);
         return ExitCode::SUCCESS;
     }
     if is_first(switchcost_host::setup::KEEPER_ARGUMENT) {

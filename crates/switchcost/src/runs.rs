@@ -13,15 +13,8 @@ use time::macros::format_description;
 
 use crate::exit::Failure;
 use crate::home::{self, NoHome, make_writable};
+use crate::kinds::{INJECTION, MEASURE, OBSERVATION, SIMULATION, is_observation};
 use crate::messages::say;
-use crate::records;
-
-/// How names of records end: those of measurements, of injections, of observations, of simulations and of traces.
-pub(crate) const MEASURE: &str = "measure.jsonl";
-pub(crate) const INJECTION: &str = "injection.jsonl";
-pub(crate) const OBSERVATION: &str = "observation.json";
-pub(crate) const SIMULATION: &str = "simulation.parquet";
-pub(crate) const TRACE: &str = "trace.sct";
 
 /// Where a record is to be, and who may read it there.
 #[derive(Clone, Debug)]
@@ -161,7 +154,7 @@ fn is_record(path: &Path) -> bool {
 pub(crate) fn is_named_as_record(path: &Path) -> bool {
     !is_empty(path)
         && path.extension().is_some_and(|extension| {
-            extension == "jsonl" || extension == "parquet" || (extension == "json" && records::is_observation(path))
+            extension == "jsonl" || extension == "parquet" || (extension == "json" && is_observation(path))
         })
 }
 

@@ -19,10 +19,16 @@ mod writer;
 pub use ahead::{ReadAhead, read_ahead};
 pub use appender::Written;
 pub use error::{Before, ReadTraceError, WriteTraceError};
-pub use header::{Guest, TRACE_SCHEMA, TRACE_VERSION, TraceHeader, TraceOrder};
+pub use header::{Guest, TraceHeader, TraceOrder};
 pub use index::{ChunkEntry, Life, TraceIndex};
 pub(crate) use index::{changes_lives, is_life};
 pub use reader::{ChunkPlace, TraceReader};
 pub use recorder::{Recorder, ShapeId};
-pub use seekable::{Standing, TraceFile, kernel_symbols};
+pub use seekable::{TraceFile, kernel_symbols};
 pub use writer::TraceWriter;
+
+/// Name of the format; the header carries it with [`TRACE_VERSION`] behind a slash.
+pub const TRACE_SCHEMA: &str = "switchcost.trace";
+
+/// The one version that there is. Those before were never released.
+pub const TRACE_VERSION: u32 = 3;

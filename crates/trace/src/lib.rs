@@ -35,7 +35,7 @@ pub use chunk::{Chunk, Placed};
 pub use codec::{LANES, OwnWords, ReadWords};
 pub use export::{DinExporter, Exported, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{
-    Before, ChunkEntry, ChunkPlace, Guest, Life, ReadAhead, ReadTraceError, Recorder, ShapeId, Standing, TRACE_SCHEMA,
+    Before, ChunkEntry, ChunkPlace, Guest, Life, ReadAhead, ReadTraceError, Recorder, ShapeId, TRACE_SCHEMA,
     TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written,
     kernel_symbols, read_ahead,
 };

@@ -61,11 +61,6 @@ impl TraceSummary {
         self.loads + self.stores
     }
 
-    /// Switches that were voluntary, or not.
-    pub fn switches_by_will(&self, is_voluntary: bool) -> u64 {
-        self.switches.iter().filter(|((_, will), _)| *will == is_voluntary).map(|(_, count)| count).sum()
-    }
-
     /// Bytes of the file for an instruction; none where there are no instructions.
     pub fn bytes_per_instruction(&self) -> Option<f64> {
         (self.instructions > 0).then(|| self.bytes as f64 / self.instructions as f64)

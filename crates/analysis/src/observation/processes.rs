@@ -7,7 +7,7 @@ use switchcost_observation::{Calibration, Observation, Pair, Source, Tasks};
 use super::cost::{self, Range};
 use super::pools::Names;
 use super::reloading::{Reloaded, Reloading};
-use super::runtimes::{self, Kind, RuntimeThreads};
+use super::runtimes::{self, Kind};
 use super::turns::{self, Limited};
 use super::{CauseCost, Latency, LikelyBy, Prices, cause_costs, known, latency, observed};
 
@@ -165,6 +165,18 @@ pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding
 pub(super) fn by_name(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, names.label(tasks).to_owned());
     together(priced, key, |_, tasks| finding(priced, None, names.label(tasks[0]).to_owned(), tasks))
+}
+
+/// Threads of a runtime, of all observed processes together.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct RuntimeThreads {
+    /// Whose, such as `tokio`.
+    pub runtime: &'static str,
+    /// What they are in it, such as `workers`.
+    pub role: &'static str,
+    /// Their switches, and what these cost.
+    #[serde(flatten)]
+    pub found: ProcessFinding,
 }
 
 /// One finding for each kind of threads that a runtime of a language is known to have.

@@ -1,22 +1,6 @@
 //! Threads that runtimes of languages have, known by their names.
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use switchcost_observation::Tasks;
-
-use super::ProcessFinding;
-
-/// Threads of a runtime, of all observed processes together.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct RuntimeThreads {
-    /// Whose, such as `tokio`.
-    pub runtime: &'static str,
-    /// What they are in it, such as `workers`.
-    pub role: &'static str,
-    /// Their switches, and what these cost.
-    #[serde(flatten)]
-    pub found: ProcessFinding,
-}
 
 /// What threads are that have such names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,8 @@
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use switchcost_simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, PrivateBy, SwitchCause};
 
-use super::places::{EvictorFinding, PlaceFinding};
-use super::rows::{self, KindAndName, group};
+use super::rows;
 use super::time_lost::TimeLost;
 use crate::Flag;
 
@@ -179,6 +178,19 @@ impl Group {
             Group::Cause(name) => name,
         }
     }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct KindAndName<'a> {
+    /// `all`; `class`; `cause`; `end-class`: by why segments end; `tasks`: a guest's `programs` or
+    /// `kernel threads`.
+    kind: &'static str,
+    /// Of a class: `system call`, `page fault`, `involuntary`, `other`; of a cause: such as `voluntary syscall read`.
+    name: &'a str,
+}
+
+fn group<S: Serializer>(group: &Group, serializer: S) -> Result<S::Ok, S::Error> {
+    KindAndName { kind: group.kind(), name: group.name() }.serialize(serializer)
 }
 
 /// How long segments run.
@@ -518,6 +530,40 @@ pub struct OfLevel {
     pub level: String,
     /// The number.
     pub number: f64,
+}
+
+/// A place in code or data, and the excess cycles attributed to it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct PlaceFinding {
+    /// The program; hostile data.
+    pub program: String,
+    /// Why the task had left the CPU.
+    pub cause: String,
+    /// Function or variable, or file and offset; of the kernel's memory what it holds.
+    pub place: String,
+    /// Source file and line of code, where known.
+    pub line: Option<String>,
+    /// Excess cycles.
+    pub excess_cycles: i64,
+    /// Of the design's excess cycles; `None` where there is no excess to share.
+    pub share: Option<f64>,
+}
+
+/// What a program or the kernel looked up when lines of others were evicted for it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct EvictorFinding {
+    /// The level.
+    pub level: String,
+    /// The program, hostile data; or the kernel.
+    pub whose: String,
+    /// Whether it is code; else data.
+    pub is_code: bool,
+    /// As [`PlaceFinding::place`].
+    pub place: String,
+    /// Lines of others that left.
+    pub lines: u64,
+    /// Of all lines that left the level for another owner's.
+    pub share: Option<f64>,
 }
 
 /// What a system call takes in the kernel, of those during which the task kept the CPU; on average.

@@ -1,45 +1,9 @@
 //! Places in memory: the code and the data that excess cycles are attributed to, and what others' lines are evicted for.
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use switchcost_simulation_result::{Detail, EvictorPlace, PlaceCost, Simulation};
 
 use super::context::THE_KERNEL;
-use super::findings::cause_name;
-
-/// A place in code or data, and the excess cycles attributed to it.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct PlaceFinding {
-    /// The program; hostile data.
-    pub program: String,
-    /// Why the task had left the CPU.
-    pub cause: String,
-    /// Function or variable, or file and offset; of the kernel's memory what it holds.
-    pub place: String,
-    /// Source file and line of code, where known.
-    pub line: Option<String>,
-    /// Excess cycles.
-    pub excess_cycles: i64,
-    /// Of the design's excess cycles; `None` where there is no excess to share.
-    pub share: Option<f64>,
-}
-
-/// What a program or the kernel looked up when lines of others were evicted for it.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct EvictorFinding {
-    /// The level.
-    pub level: String,
-    /// The program, hostile data; or the kernel.
-    pub whose: String,
-    /// Whether it is code; else data.
-    pub is_code: bool,
-    /// As [`PlaceFinding::place`].
-    pub place: String,
-    /// Lines of others that left.
-    pub lines: u64,
-    /// Of all lines that left the level for another owner's.
-    pub share: Option<f64>,
-}
+use super::findings::{EvictorFinding, PlaceFinding, cause_name};
 
 /// Of the code or the data of one design.
 pub(crate) fn places(head: &Simulation, costs: &[PlaceCost], excess_cycles: f64) -> Vec<PlaceFinding> {

@@ -1,24 +1,9 @@
-//! Findings as they are printed where that is another shape: names beside kinds, percents, and counters with the sums that the
+//! Findings as they are printed where that is another shape: percents, and counters with the sums that the
 //! record, which has the same counters, does not keep.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts};
-
-use super::findings::Group;
-
-#[derive(JsonSchema, Serialize)]
-pub(crate) struct KindAndName<'a> {
-    /// `all`; `class`; `cause`; `end-class`: by why segments end; `tasks`: a guest's `programs` or
-    /// `kernel threads`.
-    kind: &'static str,
-    /// Of a class: `system call`, `page fault`, `involuntary`, `other`; of a cause: such as `voluntary syscall read`.
-    name: &'a str,
-}
-
-pub(crate) fn group<S: Serializer>(group: &Group, serializer: S) -> Result<S::Ok, S::Error> {
-    KindAndName { kind: group.kind(), name: group.name() }.serialize(serializer)
-}
 
 pub(crate) fn in_percent<S: Serializer>(share: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     share.map(|share| share * 100.0).serialize(serializer)

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_is_written_anew_has_the_same_head() {
-        let path = crate::verb::repository().join("crates/simulation-record/tests/samples/simulation-1.parquet");
+        let path = crate::place::repository().join("crates/simulation-record/tests/samples/simulation-1.parquet");
         let file = std::fs::read(path).expect("a sample");
         let mut head = Vec::new();
         let again = with_another_head(&file, |text| Some(text.to_vec())).expect("a record");

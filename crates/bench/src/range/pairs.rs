@@ -1,7 +1,7 @@
 //! Pairs of processes that walk arrays of known sizes in known orders, and switch after one walk or four.
 
 use super::{Case, slope};
-use crate::observe::{CPU, observed};
+use crate::observed::{CPU, observed};
 use crate::order::Order;
 use crate::patterns::ends;
 use crate::ping_pong::{self, Work};

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::observe::CPU;
+use crate::observed::CPU;
 
 /// The CPU of the load.
 const OTHER: &str = "0";

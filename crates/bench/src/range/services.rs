@@ -9,7 +9,7 @@ use super::Case;
 use super::service::{Service, Used};
 use super::slope;
 use super::turns::Turns;
-use crate::observe::CPU;
+use crate::observed::CPU;
 use crate::patterns::ends;
 use crate::program::{Program, number};
 use crate::spread::Spread;

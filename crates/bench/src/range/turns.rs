@@ -9,7 +9,7 @@ use switchcost_host::control::{StepsBelowTop, limit_real_time, set_policy};
 use switchcost_record::Policy;
 use switchcost_units::Nanos;
 
-use crate::observe::CPU;
+use crate::observed::CPU;
 
 /// First of the words that ask for it: then the period and what of it is taken, in microseconds, the bytes, and milliseconds.
 pub(crate) const ARGUMENT: &str = "--turns";

@@ -7,15 +7,8 @@ use switchcost_simulation_result::{Detail, EvictorPlace, PlaceCost};
 use super::kernel_code::{KernelBlocks, KernelCode};
 use super::places::{Names, Places, Sum};
 use crate::address::{KERNEL, owner};
-use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester, RunContext, Took};
+use crate::machine::{Context, Departure, Levels, Listener, Lookup, Origin, Requester, RunContext, Took};
 use crate::mappings::Mappings;
-
-/// Where code runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Context {
-    pub(crate) program: u32,
-    pub(crate) cause: u32,
-}
 
 /// Whose line came in for others': a program's, or [`KERNEL`]'s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

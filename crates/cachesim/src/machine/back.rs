@@ -2,7 +2,7 @@
 
 use switchcost_design::{Design, Inclusion};
 
-use super::hierarchies::Hierarchies;
+use super::Hierarchies;
 use super::line::Line;
 use super::listener::Requester;
 use super::plan::{FallbackReason, Kind, Plan};

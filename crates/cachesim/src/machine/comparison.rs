@@ -1,6 +1,6 @@
 //! How a lookup in the shared hierarchy differs from that in the private one, and whose doing that is.
 
-use super::hierarchies::Hierarchies;
+use super::Hierarchies;
 use super::listener::{Gain, Listener, Origin, Requester, Took};
 use super::plan::Kind;
 use super::view_set::ViewSet;

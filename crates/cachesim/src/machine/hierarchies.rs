@@ -3,20 +3,15 @@
 //! Where the lines that all views used last are known, one step stands for all three; else each view is
 //! [walked by itself](super::walk).
 
-use super::clocks::Clocks;
 use super::common_lines::CommonLine;
-use super::comparison::Comparison;
-use super::history::History;
-use super::level::{Level, Promoted};
+use super::level::Promoted;
 use super::line::Line;
-use super::listener::{Departure, Listener, Lookup};
-use super::plan::{Kind, Plan, path_of};
-use super::privates::Privates;
+use super::listener::{Departure, Listener};
+use super::plan::{Kind, path_of};
 use super::view_set::ViewSet;
 use super::walk::Request;
-use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
+use super::{FLUSHED, Hierarchies, PRIVATE, SHARED, VIEWS};
 use crate::address::Address;
-use crate::frames::Frames;
 
 /// A request of all views as it stands before one level.
 #[derive(Clone, Copy)]
@@ -33,24 +28,6 @@ impl<'r> RequestOfAll<'r> {
         let RequestOfAll { at, kind, address, is_demand } = self;
         Request { view, at, kind, address, is_demand }
     }
-}
-
-/// All levels of a design, who runs, and who is notified.
-pub(super) struct Hierarchies<'a, L> {
-    pub(super) plan: &'a Plan,
-    pub(super) levels: &'a mut [Level],
-    pub(super) clocks: &'a mut Clocks,
-    /// Private hierarchies of the other processes.
-    pub(super) others: &'a mut Privates,
-    /// What the running process has had.
-    pub(super) history: &'a mut History,
-    pub(super) frames: Option<&'a mut Frames>,
-    pub(super) listener: &'a mut L,
-    /// The lookup of the program under way.
-    pub(super) lookup: Lookup<'a>,
-    /// It is that of the first line of a reference.
-    pub(super) is_first_line: bool,
-    pub(super) comparison: Comparison,
 }
 
 /// What a request of all views comes back with. Cycles that nothing waits for are added to [`Clocks::delays`].

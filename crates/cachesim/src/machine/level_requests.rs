@@ -1,23 +1,7 @@
 //! What some levels are asked, and given: others answer it, too, levels of many sizes or one that several CPUs share.
 
 use super::VIEWS;
-use super::listener::{Levels, Listener};
-use super::plan::Kind;
-use super::view_set::ViewSet;
-use crate::address::Address;
-
-/// A request to such a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LevelRequest {
-    /// Those that ask; of private views, that of the running process.
-    pub(crate) views: ViewSet,
-    pub(crate) level: usize,
-    pub(crate) key: u64,
-    /// None where a modified line is given to the level.
-    pub(crate) kind: Option<Kind>,
-    pub(crate) is_demand: bool,
-    pub(crate) address: Address,
-}
+use super::listener::{LevelRequest, Levels, Listener};
 
 /// In an order that is right for each view.
 #[derive(Debug)]

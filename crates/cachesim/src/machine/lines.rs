@@ -114,7 +114,7 @@ impl Lines {
             notes: vec![0; if_any(plan.is_compared && role == Role::Private)],
             is_unused: vec![false; if_any(plan.prefetches())],
             touched: if is_flushed { Touched::Some(Vec::new()) } else { Touched::Unused },
-            order: Order::new(plan),
+            order: Order::new(plan.policy, [plan.sets, plan.ways], plan.seed),
             victims: plan.victim.map(|victim| Victims::new(victim.lines)).unwrap_or_default(),
             streams: plan.streams.map(Streams::new).unwrap_or_default(),
             prefetchers: Prefetchers::new(plan),

@@ -12,10 +12,10 @@ use std::fmt::Debug;
 
 use switchcost_simulation_result::Detail;
 
-use super::level_requests::LevelRequest;
+use super::plan::Kind;
 use super::view_set::ViewSet;
 use super::{PRIVATE, RunContext, SHARED};
-use crate::address::{KERNEL, owner};
+use crate::address::{Address, KERNEL, owner};
 use crate::mappings::Mappings;
 
 /// Nobody runs: a switch is under way.
@@ -79,6 +79,19 @@ pub(crate) struct Lookup<'a> {
     /// The first level.
     pub(crate) level: usize,
     pub(crate) context: &'a RunContext<'a>,
+}
+
+/// A request to such a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LevelRequest {
+    /// Those that ask; of private views, that of the running process.
+    pub(crate) views: ViewSet,
+    pub(crate) level: usize,
+    pub(crate) key: u64,
+    /// None where a modified line is given to the level.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) is_demand: bool,
+    pub(crate) address: Address,
 }
 
 /// How a line left the sets of a level.

@@ -1,8 +1,8 @@
 //! The private hierarchies of the processes that do not run, and the notes on their lines: why and when the shared view
 //! lost its copy.
 
+use super::Hierarchies;
 use super::PRIVATE;
-use super::hierarchies::Hierarchies;
 use super::history::History;
 use super::lines::{Lines, Role};
 use super::listener::{Departure, Listener, NOBODY, Origin, Requester};

@@ -8,7 +8,6 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use switchcost_design::Replacement;
 
-use super::plan::LevelPlan;
 use duel::Duel;
 use signatures::Signatures;
 pub(super) use within::is_open;
@@ -80,21 +79,21 @@ impl Policy {
 }
 
 impl Order {
-    pub(super) fn new(plan: &LevelPlan) -> Order {
-        let policy = plan.policy;
+    pub(super) fn new(policy: Policy, [sets, ways]: [usize; 2], seed: u64) -> Order {
+        let lines = sets * ways;
         let ranked = !matches!(policy, Policy::Direct | Policy::Random | Policy::Tree);
-        let words = if policy == Policy::Tree { plan.ways.div_ceil(64) } else { 0 };
-        let generator = (policy == Policy::Random).then(|| Box::new(ChaCha8Rng::seed_from_u64(plan.seed)));
+        let words = if policy == Policy::Tree { ways.div_ceil(64) } else { 0 };
+        let generator = (policy == Policy::Random).then(|| Box::new(ChaCha8Rng::seed_from_u64(seed)));
         Order {
             policy,
-            ways: plan.ways,
-            ranks: vec![0; if ranked { plan.lines() } else { 0 }],
+            ways,
+            ranks: vec![0; if ranked { lines } else { 0 }],
             now: 0,
-            trees: vec![0; words * plan.sets],
+            trees: vec![0; words * sets],
             words,
             generator,
-            duel: Box::new(Duel::new(plan.sets)),
-            signatures: Box::new(Signatures::new(if policy == Policy::Ship { plan.lines() } else { 0 })),
+            duel: Box::new(Duel::new(sets)),
+            signatures: Box::new(Signatures::new(if policy == Policy::Ship { lines } else { 0 })),
         }
     }
 

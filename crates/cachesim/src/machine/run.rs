@@ -2,8 +2,8 @@
 
 use switchcost_trace::{Block, BlockRun, Reference};
 
+use super::Hierarchies;
 use super::common_lines::WayPredictor;
-use super::hierarchies::Hierarchies;
 use super::level::Level;
 use super::listener::Listener;
 use super::plan::{Kind, Plan};

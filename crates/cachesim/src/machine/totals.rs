@@ -8,7 +8,6 @@ use super::listener::Listener;
 use super::plan::{Kind, LevelPlan, Plan};
 use super::privates::Private;
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
-use crate::attribution::{Attribution, ByPlace};
 use crate::frames::Frames;
 
 /// Sums over hierarchies.
@@ -76,14 +75,13 @@ pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>)
     DesignResult { design, hierarchies, by_process: Vec::new(), physical_pages: None, detail: None }
 }
 
-impl Machine<Attribution> {
-    /// The result, without what is attributed to places, and that; `references` are the instructions, loads and stores of the whole trace.
-    pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, ByPlace) {
-        (self.result(references), self.state.listener.0.1.1)
-    }
-}
-
 impl<L: Listener> Machine<L> {
+    /// The result, without what is attributed to places, and the listener; `references` are the instructions, loads and stores of the
+    /// whole trace.
+    pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, L) {
+        (self.result(references), self.state.listener)
+    }
+
     /// The first part of the trace begins: tuples, and what its listener says, are counted anew.
     pub(crate) fn begin_parts(&mut self) {
         self.opened = None;

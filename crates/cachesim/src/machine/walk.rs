@@ -5,11 +5,11 @@ mod prefetch;
 
 use switchcost_design::Inclusion;
 
-use super::hierarchies::Hierarchies;
+use super::Hierarchies;
 use super::level::Level;
-use super::level_requests::LevelRequest;
 use super::line::Line;
 use super::lines::Lines;
+use super::listener::LevelRequest;
 use super::listener::{Departure, Listener};
 use super::plan::{Kind, LevelPlan, path_of};
 use super::view_set::ViewSet;

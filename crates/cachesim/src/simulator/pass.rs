@@ -7,9 +7,9 @@ use super::parts::{ALL, Counted, Fed, Part};
 use super::pieces::{TakePieces, take_pieces};
 use super::runner::Runner;
 use super::{Options, Outcome};
-use crate::attribution::{ByPlace, Context, KernelBlocks};
+use crate::attribution::{ByPlace, KernelBlocks};
 use crate::causes::Why;
-use crate::machine::{Listener, PageChange, RunContext};
+use crate::machine::{Context, Listener, PageChange, RunContext};
 use crate::processes::{Change, Processes, Running};
 
 /// Blocks that are taken at once: no more than what is counted in one word.

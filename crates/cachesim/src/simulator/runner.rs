@@ -4,7 +4,7 @@ use switchcost_design::Design;
 use switchcost_simulation_result::{DesignResult, Interval};
 use switchcost_trace::{BlockRun, Reference};
 
-use crate::attribution::{Attribution, ByPlace};
+use crate::attribution::{Attribution, ByPlace, by_place};
 use crate::machine::{Machine, PageChange, RunContext};
 use crate::processes::Running;
 use crate::sweep::{Family, groups};
@@ -129,8 +129,8 @@ impl Runner {
     pub(super) fn into_results(self, references: [u64; 3]) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
         match self {
             Runner::One(number, machine) => {
-                let (result, by_place) = machine.into_result(references);
-                vec![(number, result, Some(by_place))]
+                let (result, listener) = machine.into_result(references);
+                vec![(number, result, Some(by_place(listener)))]
             }
             Runner::Many(family) => family.into_results(references),
         }

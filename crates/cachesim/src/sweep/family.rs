@@ -4,14 +4,14 @@ use switchcost_design::Design;
 use switchcost_simulation_result::{ByView, DesignResult, Interval, ProcessMisses};
 use switchcost_trace::{BlockRun, Reference};
 
-use crate::attribution::{Attribution, ByPlace};
+use crate::attribution::{Attribution, ByPlace, by_place};
 use crate::by_process::ByProcess;
 use crate::machine::{Machine, PageChange, RunContext, plain_result};
 use crate::processes::Running;
 
 use super::feed::Feed;
 use super::groups::{Group, Position};
-use super::results::{Results, swept_cycles};
+use super::results::{Member, Results, swept_cycles};
 use super::shape::{GridSlot, Shape};
 use super::tuples::Tuples;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
@@ -33,16 +33,6 @@ pub(crate) struct Family {
     running: Option<u32>,
     /// Misses by column.
     by_process: ByProcess,
-}
-
-#[derive(Debug)]
-pub(super) struct Member {
-    number: u16,
-    pub(super) design: Design,
-    /// By swept level.
-    pub(super) places: Vec<GridSlot>,
-    /// Where a row has the cycles of its levels behind.
-    pub(super) cycles_behind: Option<usize>,
 }
 
 impl Family {
@@ -222,7 +212,7 @@ impl Family {
         let row = self.counted().to_vec();
         self.feed.finish();
         let behind = self.feed.results_behind();
-        let (guide, by_place) = self.guide.into_result(references);
+        let (guide, listener) = self.guide.into_result(references);
         let by_process: Vec<ProcessMisses> = self.by_process.misses().collect();
         let results = Results {
             row: &row,
@@ -244,6 +234,6 @@ impl Family {
             (member.number, result, None)
         };
         let others: Vec<_> = self.members.iter().enumerate().skip(1).map(counters).collect();
-        std::iter::once((self.members[0].number, guide, Some(by_place))).chain(others).collect()
+        std::iter::once((self.members[0].number, guide, Some(by_place(listener)))).chain(others).collect()
     }
 }

@@ -1,13 +1,23 @@
 //! The counters of each member, from those of the first and what the sweep has found.
 
+use switchcost_design::Design;
 use switchcost_simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts, ProcessMisses, View};
 
 use crate::machine::Kind;
 
-use super::family::Member;
 use super::feed::Feed;
 use super::shape::{GridSlot, Shape};
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
+
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) number: u16,
+    pub(super) design: Design,
+    /// By swept level.
+    pub(super) places: Vec<GridSlot>,
+    /// Where a row has the cycles of its levels behind.
+    pub(super) cycles_behind: Option<usize>,
+}
 
 /// Cycles that one swept level takes of a row.
 fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view: usize) -> u64 {

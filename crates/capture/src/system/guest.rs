@@ -5,10 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, Entry};
-use super::error::GuestError;
 use super::{PlacedFolder, System, needs, programs};
 use crate::command::Command;
 use crate::error::CaptureError;
+use crate::guest_error::GuestError;
 
 /// Beside those of the archive.
 const OTHERS: [&str; 2] = ["HOME=/", "LC_ALL=C"];

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use switchcost_host::temporary::TemporaryFolder;
 
-use super::error::GuestError;
+use crate::guest_error::GuestError;
 
 /// An image that QEMU can boot.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
-use super::error::GuestError;
-use super::needs::{file, unusable};
+use super::files::{file, unusable};
+use crate::guest_error::GuestError;
 
 /// Of a library, which names none.
 const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::GuestError;
+use crate::guest_error::GuestError;
 use crate::tool::for_processor;
 
 /// The guest's first process, in a folder with the plugins.

@@ -8,12 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, Entry};
-use super::error::GuestError;
+use super::files::{file, file_as_old, unusable};
 use super::libraries::libraries;
-use super::needs::{file, file_as_old, unusable};
 use super::python::{self, Python};
 use super::starts::{self, FirstLine};
 use crate::command::Command;
+use crate::guest_error::GuestError;
 
 /// As deep as the kernel follows scripts that are interpreted by scripts.
 const MOST_INTERPRETERS: u32 = 4;

@@ -15,10 +15,10 @@ use switchcost_host::supervisor::{Program, Report as Event, Setting, Supervisor}
 use switchcost_trace::KernelSymbols;
 
 use super::System;
-use super::error::GuestError;
 use super::guest::Guest;
 use super::parts::Version;
 use super::report::Report;
+use crate::guest_error::GuestError;
 use crate::ring::Ring;
 
 const QEMU: &str = "qemu-system-x86_64";

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use switchcost_trace::KernelSymbols;
 
-use super::error::GuestError;
+use crate::guest_error::GuestError;
 
 /// How it went, by the guest itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

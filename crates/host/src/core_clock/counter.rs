@@ -14,8 +14,7 @@ use switchcost_units::{CpuId, Ticks};
 use super::{CHAIN_STEP, multiply};
 use crate::clock::Clock;
 use crate::control::pin;
-use crate::perf::Unavailable;
-use crate::perf::source::unavailable;
+use crate::unavailable::{Unavailable, unavailable};
 use crate::windows::judge;
 
 /// Multiplications whose cycles are counted: half a millisecond, in which reading the counter is nothing.

@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 use strum::IntoEnumIterator;
 use switchcost_record::{SelfTest, SelfTestOutcome};
 
-use super::source::needs_level;
 use super::workloads::{self as run, Workbench};
 use super::{CounterGroup, CounterSource, Event};
 use crate::core_clock;
+use crate::unavailable::needs_level;
 use crate::windows::judge;
 
 /// A workload, and between what its count must lie.

@@ -8,7 +8,8 @@ use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, ReadFormat, SampleFlag, Sampler};
 use switchcost_units::{CpuId, Nanos};
 
-use super::source::{OWN_TASKS, Unavailable, unavailable};
+use super::source::OWN_TASKS;
+use crate::unavailable::{Unavailable, unavailable};
 
 /// Bytes of records that find room on each CPU: as many as everybody may lock (kernel.perf_event_mlock_kb), less a page.
 const RING: usize = 256 << 10;

@@ -9,7 +9,7 @@ use perf_event::events::{Software, Tracepoint};
 use perf_event::{Builder, Counter};
 use serde::{Deserialize, Serialize};
 
-use super::source::Unavailable;
+use crate::unavailable::Unavailable;
 
 /// Where the kernel lists its tracepoints: in a file system of their own, or as part of another one.
 const TRACEPOINTS: [&str; 2] = ["/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"];

@@ -1,8 +1,9 @@
 use super::*;
 use std::cell::Cell;
+use switchcost_host::clock::Clock;
 use switchcost_injection::Timing;
 use switchcost_record::{ClockFacts, CoreClock, HostManifest};
-use switchcost_units::CpuId;
+use switchcost_units::{CpuId, TickRate, Ticks};
 
 /// Answers at once: what is preempted takes longer. Keeps what it was asked for.
 struct Scripted {

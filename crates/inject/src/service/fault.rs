@@ -3,7 +3,11 @@ use std::io;
 use switchcost_record::printable;
 use switchcost_units::Nanos;
 
-use super::find::{LEAST_SHARE, LOOK};
+/// So long it is looked what that one does.
+pub(crate) const LOOK: Nanos = Nanos::seconds(1);
+
+/// Who has less of a CPU is hardly ever preempted.
+pub(crate) const LEAST_SHARE: f64 = 0.02;
 
 /// Why a service cannot be measured. Reads well behind "failed to inject: ".
 #[derive(Debug, thiserror::Error)]

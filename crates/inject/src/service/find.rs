@@ -4,22 +4,18 @@ use std::collections::BTreeSet;
 
 use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
-use switchcost_host::live::{Census, LiveThread, Seen};
+use switchcost_host::live::{Census, LiveThread, Seen, ThreadId};
 use switchcost_injection::Look;
 use switchcost_record::KernelSwitches;
 use switchcost_units::{CpuId, Nanos};
 
-use super::work::{Counter, Work};
-use super::{ServiceFault, ThreadId};
+use super::ServiceFault;
+use super::Work;
+use super::fault::{LEAST_SHARE, LOOK};
+use super::work::Counter;
 
 /// So long it is looked who is busiest.
 const GLANCE: Nanos = Nanos::millis(300);
-
-/// So long it is looked what that one does.
-pub(crate) const LOOK: Nanos = Nanos::seconds(1);
-
-/// Who has less of a CPU is hardly ever preempted.
-pub(crate) const LEAST_SHARE: f64 = 0.02;
 
 /// So much work a phase is to have, at least: one piece more or less is a hundredth of it.
 const LEAST_WORK: f64 = 100.0;

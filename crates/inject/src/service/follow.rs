@@ -8,9 +8,9 @@ use switchcost_injection::{Group, Line};
 use switchcost_units::Nanos;
 
 use super::{Reply, ServiceFault, ServiceOrder};
+use crate::ask::{GLANCE, PATIENCE, SERVANT_ARGUMENT, ended};
 use crate::protocol::Request;
 use crate::run::{Progress, Stop};
-use crate::serve::{GLANCE, PATIENCE, SERVANT_ARGUMENT, ended};
 
 /// Reports what comes of an order, reply by reply.
 pub trait Follower {

@@ -3,33 +3,12 @@
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use serde::{Deserialize, Serialize};
 use switchcost_host::control::pin;
 use switchcost_host::counting_command::counted;
-use switchcost_host::perf::{CallCounter, Called};
-use switchcost_units::{CpuId, Nanos};
+use switchcost_host::perf::CallCounter;
+use switchcost_units::CpuId;
 
-use super::ServiceFault;
-
-/// What is counted as its work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Work {
-    /// Calls of the thread.
-    Called(Called),
-    /// What a shell command prints.
-    Command(String),
-}
-
-impl Work {
-    /// How long a phase has to be at least: a command takes milliseconds, at a moment that is not known.
-    pub(crate) fn least_phase(&self) -> Nanos {
-        match self {
-            Work::Called(_) => Nanos::millis(20),
-            Work::Command(_) => Nanos::seconds(1),
-        }
-    }
-}
+use super::{ServiceFault, Work};
 
 /// Reports how much work was done so far.
 pub(crate) enum Counter {

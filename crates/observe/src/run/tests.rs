@@ -7,7 +7,7 @@ use switchcost_observation::{Lost, Source, Subject, Throttled};
 use tempfile::TempDir;
 
 use super::*;
-use crate::observer::{Counted, Totals};
+use crate::counted::{Counted, Totals};
 
 /// A machine of files whose time passes by pauses, in which things happen at times.
 struct Script {

@@ -1,10 +1,10 @@
 //! The answer in a few sentences, and what it stands on.
 
 use switchcost_analysis::compare::{
-    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Outcome, Pair, Part, Quantity, Subject,
+    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Pair, Part, Quantity, Subject,
 };
 
-use super::table::reasons;
+use super::pairs::{count, nothing};
 use super::words::{design, in_percent, judged, label, quantity};
 use super::{calls, observed};
 use crate::measure::conditions;
@@ -52,19 +52,6 @@ fn fact(difference: &Difference) -> String {
 
 /// Records with a suspect number that are named.
 const SUSPECTS_NAMED: usize = 3;
-
-pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
-    let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
-    comparison.pairs.iter().filter(|pair| !pair.is_of_a_function()).filter(is).count()
-}
-
-/// The first reason; the others stand with the numbers.
-pub(super) fn nothing(comparison: &Comparison) -> String {
-    match reasons(&comparison.pairs).first() {
-        Some((why, _)) => format!("Nothing could be compared: {why}."),
-        None => "Nothing could be compared: neither side has a number.".to_owned(),
-    }
-}
 
 fn of_runs(comparison: &Comparison) -> String {
     let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));

@@ -2,7 +2,7 @@
 
 use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Outcome, Pair, Quantity};
 
-use super::screen::grid;
+use super::short::grid;
 use super::words::{judged, side};
 use crate::page::Page;
 

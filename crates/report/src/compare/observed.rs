@@ -3,7 +3,7 @@
 
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
-use super::answer::{count, nothing};
+use super::pairs::{count, nothing};
 use super::words::{in_percent, judged, value};
 
 /// What the reader wants to know first.

@@ -3,6 +3,7 @@
 use switchcost_analysis::compare::{Comparison, Outcome, Pair, Subject};
 
 use super::answer;
+use super::pairs::{has_several_designs, reasons};
 use super::words::{design, label, part_of, quantity, side, tone, verdict};
 use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
@@ -48,17 +49,6 @@ impl Look {
     }
 }
 
-/// Whether a name of a design distinguishes pairs.
-pub(super) fn has_several_designs<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> bool {
-    let designs = pairs.into_iter().filter_map(|pair| match &pair.subject {
-        Subject::Simulated(place) => Some(design(place)),
-        Subject::Case(_) | Subject::Observed(_) | Subject::Injected { .. } => None,
-    });
-    let mut designs: Vec<String> = designs.collect();
-    designs.dedup();
-    designs.len() > 1
-}
-
 fn add_reasons(page: &mut Page, comparison: &Comparison, look: Look) {
     for (why, pairs) in reasons(&comparison.pairs) {
         let mut names: Vec<String> = Vec::new();
@@ -75,19 +65,6 @@ fn add_reasons(page: &mut Page, comparison: &Comparison, look: Look) {
         let what = if pairs.iter().all(|pair| pair.ratio().is_none()) { "not comparable" } else { "no verdict" };
         page.item(&format!("{what}: {}: {why}", names.join("; ")));
     }
-}
-
-/// The pairs that have no verdict, by reason.
-pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
-    let mut reasons: Vec<(&str, Vec<&Pair>)> = Vec::new();
-    for pair in pairs.iter().filter(|pair| !pair.is_of_a_function()) {
-        let (Outcome::NotJudged { why, .. } | Outcome::NotComparable { why }) = &pair.outcome else { continue };
-        match reasons.iter_mut().find(|(other, _)| other == why) {
-            Some((_, pairs)) => pairs.push(pair),
-            None => reasons.push((why, vec![pair])),
-        }
-    }
-    reasons
 }
 
 fn grid(pairs: &[&Pair], look: Look) -> Grid {

@@ -1,4 +1,4 @@
-use switchcost_record::{Case, Relation};
+use switchcost_record::{Case, Policy, Relation};
 use switchcost_units::format_cpu_list;
 use switchcost_workload::WorkingSet;
 
@@ -142,4 +142,9 @@ pub(crate) fn walk(set: &WorkingSet) -> String {
         words.push(format!("{} pages", set.pages));
     }
     words.join(", ")
+}
+
+/// A policy as the kernel names it.
+pub(in crate::measure) fn scheduler(policy: Policy) -> String {
+    format!("SCHED_{}", policy.to_string().to_uppercase())
 }

@@ -10,7 +10,7 @@ use super::row::{add_star_legend, estimate, excluded, has_numbers, starred, tone
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{centre, plus_minus, time, with_bound, with_interval};
+use crate::quantity::{centre, ordinal, plus_minus, time, with_bound, with_interval};
 
 /// Rows that fit on a screen beside the rest.
 const MOST_ROWS: usize = 20;
@@ -115,17 +115,6 @@ fn row(finding: &CaseFinding, varying: &[Condition], reported: usize, notes: &Nu
     row
 }
 
-/// 1st, 2nd, 3rd, 4th, ... of a place from 0; no visit has as many as 20.
-pub(super) fn ordinal(place: usize) -> String {
-    let ending = match place {
-        0 => "st",
-        1 => "nd",
-        2 => "rd",
-        _ => "th",
-    };
-    format!("{}{ending}", place + 1)
-}
-
 /// A sentence on the largest of them.
 pub(super) fn in_words(findings: &Findings) -> Option<String> {
     let largest = members(findings)
@@ -140,15 +129,4 @@ pub(super) fn in_words(findings: &Findings) -> Option<String> {
         "Having been away while another task touched {away} costs a task with {size} of data {total}; the reload of its data is \
          {reload} of that, the first walk {first}"
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_counted_from_one() {
-        let names: Vec<String> = (0..5).map(ordinal).collect();
-        assert_eq!(names, ["1st", "2nd", "3rd", "4th", "5th"]);
-    }
 }

@@ -1,6 +1,6 @@
 //! What the rows of all result tables have in common.
 
-use switchcost_analysis::{CaseFinding, Estimate, Verdict};
+use switchcost_analysis::{CaseFinding, Estimate, LosesMore, SharedCache, Verdict};
 
 use crate::entry::{Entry, Tone};
 use crate::page::Page;
@@ -39,5 +39,15 @@ pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
 pub(super) fn add_star_legend<'a>(page: &mut Page, mut findings: impl Iterator<Item = &'a CaseFinding>) {
     if findings.any(|finding| finding.verdict == Verdict::Suspect) {
         page.prose("* suspect: see the notes");
+    }
+}
+
+/// What stands in the column for a verdict.
+pub(super) fn loses_more(one: &SharedCache) -> &'static str {
+    match (&one.why, one.loses_more) {
+        (Some(_), _) => "not compared",
+        (None, LosesMore::InTurn) => "in turn",
+        (None, LosesMore::AtOnce) => "at once",
+        (None, LosesMore::Undecided) => "undecided",
     }
 }

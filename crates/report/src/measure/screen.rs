@@ -9,6 +9,7 @@ use switchcost_analysis::Findings;
 use switchcost_record::{Fact, Header, MeasureRecord, Policy};
 use switchcost_units::format_cpu_list;
 
+use super::conditions::scheduler;
 use super::{answer, earlier, lmbench, reload, shared_cache};
 use crate::page::Page;
 
@@ -82,9 +83,4 @@ fn place(header: &Header) -> String {
     };
     let policy = cases.first().map_or(Policy::Other, |case| case.policy);
     format!("{on}, {}", scheduler(policy))
-}
-
-/// A policy as the kernel names it.
-pub(in crate::measure) fn scheduler(policy: Policy) -> String {
-    format!("SCHED_{}", policy.to_string().to_uppercase())
 }

@@ -5,6 +5,7 @@ use switchcost_units::Bytes;
 
 use super::conditions::walk;
 use super::figures;
+use super::row::loses_more;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
@@ -110,7 +111,7 @@ fn short(all: &[SharedCache]) -> Grid {
         let bound = |found: &Option<Estimate>| Entry::from(found.as_ref().map(with_bound).unwrap_or_default());
         let mut row = head(one);
         row.extend([bound(&one.in_turn_ns), bound(&one.at_once_ns)]);
-        row.extend([even_at(one).unwrap_or_default().into(), verdict(one).into()]);
+        row.extend([even_at(one).unwrap_or_default().into(), loses_more(one).into()]);
         grid.row(row);
     }
     grid
@@ -129,16 +130,6 @@ fn add_legend(page: &mut Page) {
     );
 }
 
-/// What stands in the column for a verdict.
-pub(super) fn verdict(one: &SharedCache) -> &'static str {
-    match (&one.why, one.loses_more) {
-        (Some(_), _) => "not compared",
-        (None, LosesMore::InTurn) => "in turn",
-        (None, LosesMore::AtOnce) => "at once",
-        (None, LosesMore::Undecided) => "undecided",
-    }
-}
-
 fn grid(all: &[SharedCache]) -> Grid {
     let mut grid = Grid::new(2)
         .right(["size"])
@@ -150,7 +141,7 @@ fn grid(all: &[SharedCache]) -> Grid {
         let mut row = head(one);
         row.extend([estimate(&one.in_turn_ns), estimate(&one.at_once_ns)]);
         row.push(one.in_turn_less_at_once_ns.map(signed).unwrap_or_default().into());
-        row.extend([even_at(one).unwrap_or_default().into(), verdict(one).into()]);
+        row.extend([even_at(one).unwrap_or_default().into(), loses_more(one).into()]);
         grid.row(row);
     }
     grid

@@ -22,6 +22,7 @@ pub(crate) use answer::name;
 use crate::for_programs::{Document, Table};
 use crate::format::{InEveryFormat, written};
 use crate::page::{Block, Page};
+use crate::simulate::amount::count;
 use crate::{Format, Style};
 
 /// What the first table has a row for.
@@ -74,4 +75,9 @@ fn add(page: &mut Page, observation: &Observation, findings: &Findings, by: By, 
     figures::add(page, observation, findings);
     tables::add(page, findings, by, limits);
     notes::add(page, observation, findings, limits.is_all());
+}
+
+/// Says how many rows a table would have beyond those shown.
+pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
+    if all > shown { format!("{title}; {} of {}", count(shown as u64), count(all as u64)) } else { title.to_owned() }
 }

@@ -5,7 +5,7 @@ use switchcost_observation::{Behind, LongWait, Observation};
 use switchcost_units::Nanos;
 
 use super::answer::name;
-use super::tables::title;
+use super::title;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;

@@ -1,9 +1,9 @@
 use switchcost_analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
 use switchcost_observation::{Entry as KernelEntry, FutexWait, Why};
 
-use super::By;
 use super::answer::{cpus, name};
 use super::neighbours;
+use super::{By, title};
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
@@ -48,11 +48,6 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits)
 
 /// Rarer causes are left out of one screen.
 const RARE: f64 = 0.001;
-
-/// Says how many rows a table would have beyond those shown.
-pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
-    if all > shown { format!("{title}; {} of {}", count(shown as u64), count(all as u64)) } else { title.to_owned() }
-}
 
 fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
     add_payers(page, heading, found, most, label);

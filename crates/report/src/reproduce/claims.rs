@@ -5,8 +5,9 @@ use serde::Serialize;
 use switchcost_reproduce::{Entry, Kind, Paper, table};
 
 use crate::for_programs::{Document, Form, Table};
-use crate::format::{Format, InEveryFormat, Style, written};
+use crate::format::{Format, InEveryFormat, written};
 use crate::page::Page;
+use crate::style::Style;
 
 /// What is to be judged.
 #[derive(JsonSchema, Serialize)]

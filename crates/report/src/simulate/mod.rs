@@ -16,6 +16,7 @@ mod levels;
 mod notes;
 pub(crate) mod orders;
 mod origins;
+mod plane;
 mod programs;
 pub(crate) mod sample;
 mod screen;

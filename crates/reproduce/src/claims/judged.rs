@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Entry, Found, Kind, Other, Quantities, Rule, Term, Verdict};
+use super::{Entry, Found, Kind, Quantities, Rule, Term, Verdict};
 use crate::Records;
 use crate::text::number;
 
@@ -41,6 +41,19 @@ fn supported(reasons: &[Reason]) -> String {
     if statements.is_empty() { NO_REASON.to_owned() } else { statements.join("; ") }
 }
 
+/// What another result says of a claim.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Other {
+    /// The file that it is kept in.
+    pub file: String,
+    /// Its machine, in one line.
+    pub machine: String,
+    /// The numbers found there.
+    pub terms: Vec<Term>,
+    /// What the rule makes of them.
+    pub verdict: Verdict,
+}
+
 /// A possible reason, tested.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reason {
@@ -73,7 +86,7 @@ impl Claim {
     }
 
     /// Takes the verdict back, for want of something.
-    pub(super) fn leave_open(&mut self, missing: String) {
+    pub(crate) fn leave_open(&mut self, missing: String) {
         (self.verdict, self.missing, self.why_not) = (Verdict::Undecided, Some(missing), None);
     }
 }

@@ -3,7 +3,7 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 
 use super::first;
-use super::quantities::{CLIENT, COMPUTE, TIMESHARING};
+use super::sample::{CLIENT, COMPUTE, TIMESHARING};
 use crate::claims::{Found, exact};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};

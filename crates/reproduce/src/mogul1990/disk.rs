@@ -4,7 +4,7 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 
 use super::curves::{PRIVATE, SHARED, Value, draw, draw_lengths};
-use super::quantities::{FAULT, Outcome, SCHEDULER, TIMESHARING, ends, group};
+use super::sample::{FAULT, Outcome, SCHEDULER, TIMESHARING, ends, group};
 use super::{QUANTUM, QUICK_SWITCHES, SETS, seed};
 use crate::claims::{Found, ranged};
 use crate::{Effort, Exhibit, Records, Site, Step};

@@ -1,6 +1,6 @@
 //! How long a trace has to be: the cost of a switch in one part of a trace after the other.
 
-use super::quantities::{Sample, costs_of};
+use super::sample::{Sample, costs_of};
 use super::{SETS, Set, trials};
 use crate::exhibit::Cell;
 use crate::interval::{Interval, of_mean};

@@ -2,9 +2,7 @@
 
 use switchcost_analysis::simulation::DesignFinding;
 
-use super::quantities::{
-    ALL, Outcome, Sample, TIMESHARING, arithmetic, geometric, group, level, over, samples, trials_of,
-};
+use super::sample::{ALL, Outcome, Sample, TIMESHARING, arithmetic, geometric, group, level, over, samples, trials_of};
 use super::{SETS, SIZES_STEP, Trial, WAYS_STEP};
 use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};

@@ -2,7 +2,7 @@
 
 use switchcost_analysis::simulation::DesignFinding;
 
-use super::quantities::{COMPUTE, Outcome, Sample, TIMESHARING, geometric, over, samples, trials_of};
+use super::sample::{COMPUTE, Outcome, Sample, TIMESHARING, geometric, over, samples, trials_of};
 use super::{SIZES_STEP, Trial};
 use crate::claims::Found;
 use crate::exhibit::Cell;

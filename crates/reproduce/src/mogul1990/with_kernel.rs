@@ -6,7 +6,7 @@
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, TASKS};
 
-use super::quantities::{CLIENT, COMPUTE, LARGER, Outcome, Sample, TIMESHARING, costs_of, geometric, over, trials_of};
+use super::sample::{CLIENT, COMPUTE, LARGER, Outcome, Sample, TIMESHARING, costs_of, geometric, over, trials_of};
 use super::{DESIGNS, QUANTUM, QUICK_SWITCHES, SETS, Set, Trial, mean, published, seed, trials_named};
 use crate::claims::{Found, Term};
 use crate::exhibit::Cell;

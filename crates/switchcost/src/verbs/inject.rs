@@ -22,11 +22,12 @@ use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Pol
 use switchcost_units::{Bytes, CpuId, Nanos};
 use time::OffsetDateTime;
 
-use super::measure::cpus::Claims;
 use super::report::{Loaded, show_loaded};
 use crate::build_ids;
+use crate::claims::Claims;
 use crate::cli::inject::{Footprint, InjectArguments};
 use crate::exit::{Exit, Failure};
+use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
 use crate::redact;
@@ -84,7 +85,7 @@ pub(super) fn recorded(arguments: &InjectArguments, interrupt: &Interrupt) -> Re
     let mut claims = Claims::default();
     let plan = plan(arguments, &host, &subject, &mut claims)?;
     check_rights(plan.cpu)?;
-    let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
+    let place = Place::choose(arguments.record.as_deref(), kinds::INJECTION)?;
     claims.report();
     Ok(record(arguments, (subject, &folder), host, plan, &place, interrupt)?.map(|()| place.path))
 }

@@ -1,6 +1,5 @@
 //! `switchcost measure`: plan, record, measure, and show what came of it.
 
-pub(super) mod cpus;
 mod prices;
 mod record_run;
 mod runtimes;
@@ -17,12 +16,14 @@ use switchcost_units::CpuId;
 use time::OffsetDateTime;
 
 use super::report::{Loaded, show_loaded};
+use crate::claims::Claims;
 use crate::cli::{MeasureArguments, Redaction};
 use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
+use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
-use crate::runs::{self, Place, core_sharing};
+use crate::runs::{Place, core_sharing};
 use crate::signals::Interrupt;
 use record_run::RunToRecord;
 use runtimes::Chosen;
@@ -57,7 +58,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let history = arguments.history.as_deref().map(Folder::open).transpose()?;
     let root = Root::system();
     let host = manifest(&root);
-    let mut claims = cpus::Claims::default();
+    let mut claims = Claims::default();
     let placement = selection::placement(arguments, &host, &mut claims)?;
     claims.named(&placement);
     let seed = arguments.seed.unwrap_or_else(super::seed_of_now);
@@ -67,7 +68,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let selection = selection::selection(arguments, preset, placement, policy, runtimes.selected())?;
     let plan = switchcost_measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
-    let place = Place::choose(arguments.record.as_deref(), runs::MEASURE)?;
+    let place = Place::choose(arguments.record.as_deref(), kinds::MEASURE)?;
     let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let redaction = arguments.redaction;

@@ -20,6 +20,7 @@ use time::OffsetDateTime;
 use super::report::{Loaded, StackFiles, show_loaded};
 use crate::cli::observe::ObserveArguments;
 use crate::exit::{Exit, Failure};
+use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
 use crate::redact;
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     let now = OffsetDateTime::now_utc();
-    let mut kept = Kept::claim(Place::choose(arguments.record.as_deref(), runs::OBSERVATION)?)?;
+    let mut kept = Kept::claim(Place::choose(arguments.record.as_deref(), kinds::OBSERVATION)?)?;
     let program = env!("CARGO_PKG_VERSION").to_owned();
     let host = redact::host(host, arguments.redaction.redact);
     let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };

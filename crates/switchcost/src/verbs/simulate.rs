@@ -10,6 +10,7 @@ mod sample;
 mod skip;
 mod trials;
 mod user_only;
+mod warm_up;
 
 use std::path::{Path, PathBuf};
 

@@ -134,16 +134,6 @@ impl ChunkDecoder {
         outcome
     }
 
-    /// Decodes the marks alone.
-    pub(crate) fn decode_marks(&mut self, body: &[u8], marks: &mut Vec<Placed>) -> Result<ChunkHead, BadBody> {
-        marks.clear();
-        let (head, rest) = ChunkHead::read(body)?;
-        let directory = Directory::read(rest)?;
-        head.check_lengths(&directory)?;
-        self.marks(&head, &directory, marks)?;
-        Ok(head)
-    }
-
     fn decode_parts(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
         let (head, rest) = ChunkHead::read(body)?;
         let directory = Directory::read(rest)?;

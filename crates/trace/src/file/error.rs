@@ -2,7 +2,7 @@ use std::io;
 
 use switchcost_remedies::{for_reading, for_writing};
 
-use super::header::{TRACE_SCHEMA, TRACE_VERSION};
+use super::{TRACE_SCHEMA, TRACE_VERSION};
 use crate::UnfitBlock;
 
 /// Why a trace could not be written. Reads well behind "failed to write the trace: ".

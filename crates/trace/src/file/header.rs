@@ -2,12 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ReadTraceError;
-
-/// Name of the format; the header carries it with [`TRACE_VERSION`] behind a slash.
-pub const TRACE_SCHEMA: &str = "switchcost.trace";
-
-/// The one version that there is. Those before were never released.
-pub const TRACE_VERSION: u32 = 3;
+use super::{TRACE_SCHEMA, TRACE_VERSION};
 
 /// How the order of the tasks came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]

@@ -2,11 +2,11 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use super::error::{Before, ReadTraceError};
 use super::header::TraceHeader;
-use super::index::{ChunkEntry, TraceIndex, changes_lives};
+use super::index::{ChunkEntry, TraceIndex};
 use super::reader::{ChunkPlace, TraceReader};
 use super::record::{HEAD_BYTES, Head, kind, read_up_to};
 use crate::codec::{ChunkDecoder, ChunkHead, limits};
-use crate::{Chunk, KernelSymbols, Mark, Placed, TaskId};
+use crate::{Chunk, KernelSymbols};
 
 const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
 
@@ -24,15 +24,6 @@ pub struct TraceFile<'f> {
     decoder: ChunkDecoder,
     body: Vec<u8>,
     next: usize,
-}
-
-/// What is so at the start of a chunk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// The task that runs.
-    pub running: TaskId,
-    /// The births, execs, exits, mappings and unmappings so far, each with the task that ran.
-    pub lives: Vec<(TaskId, Mark)>,
 }
 
 impl<'f> TraceFile<'f> {
@@ -83,50 +74,6 @@ impl<'f> TraceFile<'f> {
         self.next += 1;
         let ChunkEntry { offset, first_instruction, first_block, running, .. } = entry;
         Ok(Some(ChunkPlace { number: number as u64, offset, first_instruction, first_block, running }))
-    }
-
-    /// What is so at the start of the chunk that comes next, from the marks of those before it. The places of physical pages are not in it:
-    /// a source that has them is read from the start.
-    pub fn standing(&mut self) -> Result<Standing, ReadTraceError> {
-        let mut lives = Vec::new();
-        let mut marks = Vec::new();
-        for number in 0..self.next {
-            if self.index.chunks[number].changes_lives {
-                self.marks(number, &mut marks)?;
-                let mut running = self.index.chunks[number].running;
-                for placed in marks.drain(..) {
-                    if let Mark::Switch { to, .. } = placed.mark {
-                        running = to;
-                    }
-                    if changes_lives(&placed.mark) {
-                        lives.push((running, placed.mark));
-                    }
-                }
-            }
-        }
-        let running = match self.index.chunks.get(self.next) {
-            Some(entry) => entry.running,
-            None => self.last_running()?,
-        };
-        Ok(Standing { running, lives })
-    }
-
-    fn last_running(&mut self) -> Result<TaskId, ReadTraceError> {
-        let Some(last) = self.index.chunks.len().checked_sub(1) else { return Ok(TaskId::NONE) };
-        let mut marks = Vec::new();
-        self.marks(last, &mut marks)?;
-        let behind = marks.iter().rev().find_map(|placed| match placed.mark {
-            Mark::Switch { to, .. } => Some(to),
-            _ => None,
-        });
-        Ok(behind.unwrap_or(self.index.chunks[last].running))
-    }
-
-    fn marks(&mut self, number: usize, marks: &mut Vec<Placed>) -> Result<(), ReadTraceError> {
-        self.record(number)?;
-        let head =
-            self.decoder.decode_marks(&self.body, marks).map_err(|why| self.damaged(number, &why.to_string()))?;
-        self.check(number, &head)
     }
 
     /// Reads the record of a chunk into `body`.

@@ -19,11 +19,9 @@ fn read_all(file: &[u8]) {
     }
     if let Ok(mut opened) = TraceFile::open(std::io::Cursor::new(file)) {
         let mut chunk = Chunk::default();
-        let _ = opened.standing();
         for instruction in [0, 1, 100, u64::MAX] {
             if opened.seek(instruction).is_ok() {
                 let _ = opened.next_into(&mut chunk);
-                let _ = opened.standing();
             }
         }
     }

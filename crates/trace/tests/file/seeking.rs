@@ -6,7 +6,7 @@ use switchcost_trace::{Chunk, Mark, ProcessTable, TraceFile};
 use crate::support::{header, written};
 
 #[test]
-fn every_chunk_can_be_reached_and_who_lives_there_is_known() {
+fn every_chunk_can_be_reached() {
     let chunks = seeded(21, 4_000);
     let mut file = TraceFile::open(Cursor::new(written(&chunks))).expect("is whole");
     assert_eq!(*file.header(), header());
@@ -15,29 +15,18 @@ fn every_chunk_can_be_reached_and_who_lives_there_is_known() {
     let starts: Vec<_> = file.index().chunks.iter().map(|entry| entry.first_instruction).collect();
     let mut chunk = Chunk::default();
     let mut table = ProcessTable::default();
-    let mut seen = Vec::new();
     for (number, expected) in chunks.iter().enumerate() {
         if expected.instructions() > 0 {
             let middle = starts[number] + expected.instructions() / 2;
             assert_eq!(file.seek(middle).expect("is there").first_instruction, starts[number]);
-            let standing = file.standing().expect("is whole");
-            assert_eq!(standing.running, table.running);
-            assert_eq!(standing.lives, seen);
             let place = file.next_into(&mut chunk).expect("is whole").expect("is there");
             assert_eq!((place.number, place.running), (number as u64, table.running));
             assert_eq!(chunk, *expected);
         }
         for placed in &expected.marks {
             table.follow(&placed.mark);
-            if matches!(
-                placed.mark,
-                Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. } | Mark::Map(_) | Mark::Unmap { .. }
-            ) {
-                seen.push((table.running, placed.mark.clone()));
-            }
         }
     }
-    assert!(seen.len() > 100, "needs lives to follow: {}", seen.len());
 }
 
 #[test]

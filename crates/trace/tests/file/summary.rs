@@ -45,7 +45,10 @@ fn counts_are_those_of_a_slow_walk() {
     assert_eq!(of_summary, instructions);
     assert_eq!(summary.instructions, instructions.values().sum::<u64>());
     assert_eq!(summary.kernel_instructions, kernel);
-    assert_eq!((summary.switches_by_will(true), summary.switches_by_will(false)), (voluntary, involuntary));
+    let by_will = |is_voluntary| -> u64 {
+        summary.switches.iter().filter(|((_, will), _)| *will == is_voluntary).map(|(_, count)| count).sum()
+    };
+    assert_eq!((by_will(true), by_will(false)), (voluntary, involuntary));
     assert_eq!(summary.stores, stores);
     assert_eq!(summary.references(), chunks.iter().map(|chunk| chunk.references.len() as u64).sum::<u64>());
     assert_eq!(summary.bytes, file.len() as u64);

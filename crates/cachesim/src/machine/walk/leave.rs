@@ -3,9 +3,9 @@
 use switchcost_design::Inclusion;
 
 use crate::address::{Address, VALID};
-use crate::machine::hierarchies::Hierarchies;
-use crate::machine::level_requests::LevelRequest;
+use crate::machine::Hierarchies;
 use crate::machine::line::Line;
+use crate::machine::listener::LevelRequest;
 use crate::machine::listener::{Departure, Listener};
 use crate::machine::view_set::ViewSet;
 use crate::machine::{PRIVATE, SHARED};

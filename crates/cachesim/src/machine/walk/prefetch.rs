@@ -2,8 +2,8 @@
 
 use super::{Answer, Request};
 use crate::address::Address;
+use crate::machine::Hierarchies;
 use crate::machine::buffers::Prefetched;
-use crate::machine::hierarchies::Hierarchies;
 use crate::machine::line::Line;
 use crate::machine::listener::Listener;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};

@@ -7,7 +7,7 @@ use super::NANOS;
 use super::point::Series;
 use crate::figure::{Drawing, Figure, colour, label, layout, rows_axis, time_axis};
 use crate::measure::conditions;
-use crate::measure::screen::scheduler;
+use crate::measure::conditions::scheduler;
 use crate::quantity::time;
 
 /// Height of the figure without its rows, and of a row, in pixels.

@@ -7,9 +7,9 @@ use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, linear_axis, time_axis};
 use crate::grid::Grid;
 use crate::measure::conditions::label;
-use crate::measure::reload::ordinal;
+
 use crate::measure::row::tone;
-use crate::quantity::{time, with_interval};
+use crate::quantity::{ordinal, time, with_interval};
 
 /// More curves than this cannot be distinguished; the table has them all.
 const MOST_CURVES: usize = 10;

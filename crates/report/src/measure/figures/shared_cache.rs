@@ -5,7 +5,7 @@ use super::point::Series;
 use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, size_axis, time_axis};
 use crate::grid::Grid;
-use crate::measure::shared_cache::verdict;
+use crate::measure::row::loses_more;
 use crate::quantity::{NO_NUMBER, with_interval};
 
 type Part = fn(&SharedCache) -> Option<&Estimate>;
@@ -60,7 +60,7 @@ fn table(all: &[&SharedCache]) -> Grid {
         row.extend(
             PARTS.iter().map(|(_, part)| Entry::from(part(one).map_or_else(|| NO_NUMBER.to_owned(), with_interval))),
         );
-        row.push(verdict(one).into());
+        row.push(loses_more(one).into());
         grid.row(row);
     }
     grid

@@ -1,10 +1,10 @@
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::{Between, Case, Policy};
 
-use super::scheduler;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::measure::conditions::placement;
+use crate::measure::conditions::scheduler;
 use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
 use crate::quantity::{is_cost, plus_minus, with_bound};

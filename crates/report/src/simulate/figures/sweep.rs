@@ -8,7 +8,7 @@ use switchcost_units::Bytes;
 use super::series::{Point, line};
 use crate::figure::{Drawing, Figure, label, layout, linear_axis, list_axis, size_axis};
 use crate::quantity;
-use crate::simulate::sweep::{Number, Plane};
+use crate::simulate::plane::{Number, Plane};
 use crate::slug::slug;
 
 /// A curve a level of its misses; the CPI is in the table.

@@ -12,7 +12,7 @@ use super::place::Place;
 use super::{entries, records_at};
 use crate::cli::compare::CompareArguments;
 use crate::exit::{Exit, Failure};
-use crate::records::{Kind, kind};
+use crate::kinds::{Kind, kind};
 use crate::runs;
 
 /// A state that was read.

@@ -17,7 +17,8 @@ use switchcost_record::MeasureRecord;
 use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
-use crate::records::{self, Kind, kind};
+use crate::kinds::{Kind, kind};
+use crate::records;
 
 /// Compares the records at these places, all of one kind.
 pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {

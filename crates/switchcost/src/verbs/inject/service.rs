@@ -22,6 +22,7 @@ use super::{
 use crate::build_ids;
 use crate::cli::inject::InjectArguments;
 use crate::exit::{Exit, Failure};
+use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
 use crate::redact;
@@ -45,7 +46,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     let mut claims = Claims::default();
     let plan = plan(arguments, &host, &found, &counted, &mut claims)?;
     check_time(&plan)?;
-    let place = Place::choose(arguments.record.as_deref(), runs::INJECTION)?;
+    let place = Place::choose(arguments.record.as_deref(), kinds::INJECTION)?;
     claims.report();
     record(&Run { arguments, found, counted, work }, host, plan, &place, &interrupt)?;
     drop(claims);

@@ -5,7 +5,7 @@ use switchcost_measure::{PlacementChoice, Preset, RuntimeSelection, Selection, W
 use switchcost_record::{HostManifest, Policy, Relation, Rounds, VectorCase};
 use switchcost_units::{CpuId, parse_cpu_list};
 
-use super::cpus::Claims;
+use crate::claims::Claims;
 use crate::cli::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 

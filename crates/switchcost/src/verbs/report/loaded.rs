@@ -11,7 +11,8 @@ use switchcost_simulation_result::Simulation;
 
 use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
-use crate::records::{self, is_observation, is_simulation};
+use crate::kinds::{is_observation, is_simulation};
+use crate::records;
 
 /// A record with its findings.
 pub(crate) struct Loaded {

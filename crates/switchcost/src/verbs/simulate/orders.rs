@@ -17,9 +17,10 @@ use super::{DEFAULT_INTERVAL, Run, designs, feed, print_notes};
 use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};
 use crate::cli::trace::QUANTUM_INSTRUCTIONS;
 use crate::exit::{Exit, Failure};
+use crate::kinds;
 use crate::output::Output;
 use crate::records::simulation;
-use crate::runs::{self, Place};
+use crate::runs::Place;
 use crate::signals::Interrupt;
 use crate::verbs::report;
 use crate::verbs::trace::look;
@@ -156,7 +157,7 @@ pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
 
 /// Several records are made within a second: their names have a number.
 pub(super) fn new_record(number: usize) -> Result<Place, Failure> {
-    Place::choose(None, &format!("{number:02}-{}", runs::SIMULATION))
+    Place::choose(None, &format!("{number:02}-{}", kinds::SIMULATION))
 }
 
 fn simulate(

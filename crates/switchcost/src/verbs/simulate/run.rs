@@ -18,9 +18,11 @@ use super::LIVE;
 use super::designs::HOST;
 use super::places::Names;
 use super::user_only::without_kernel;
-use super::{designs, part, places};
+use super::warm_up::differences;
+use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
+use crate::kinds;
 use crate::messages::say;
 use crate::prices;
 use crate::redact;
@@ -106,7 +108,7 @@ impl Run {
                  in one pass, such as the L2 of plain-lru"
             );
         }
-        let usual = || Place::choose(arguments.record.as_deref(), runs::SIMULATION);
+        let usual = || Place::choose(arguments.record.as_deref(), kinds::SIMULATION);
         let Place { path, readers } = place.map_or_else(usual, Ok)?;
         Ok(Run {
             simulator,
@@ -202,10 +204,9 @@ impl Run {
             voluntary_switches: outcome.voluntary_switches,
             involuntary_switches: outcome.involuntary_switches,
             incomplete,
-            part: self.part.map(|(part, without)| TracePart {
-                without_warm_up: part::differences(&outcome.parts, &without),
-                ..part
-            }),
+            part: self
+                .part
+                .map(|(part, without)| TracePart { without_warm_up: differences(&outcome.parts, &without), ..part }),
             guest: self.header.guest.map(facts),
             notes: self.header.notes,
         };

@@ -17,10 +17,11 @@ use switchcost_units::CpuId;
 
 use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArguments};
 use crate::exit::{Exit, Failure};
+use crate::kinds;
 use crate::messages::say;
 use crate::progress::Captured;
 use crate::redact;
-use crate::runs::{self, Place};
+use crate::runs::Place;
 use crate::signals::Interrupt;
 
 /// A trace that is being written: under its own name from the start, so that a crash keeps its whole chunks.
@@ -76,7 +77,7 @@ pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session = Session::prepare(&arguments.capture, arguments.quantum)?.with_our_output();
     let is_redacted = arguments.redaction.redact;
-    let Place { path, readers } = Place::choose(arguments.output.as_deref(), runs::TRACE)?;
+    let Place { path, readers } = Place::choose(arguments.output.as_deref(), kinds::TRACE)?;
     let interrupt = Interrupt::watch()?;
     let mut recorder =
         session.recorder(new_file(&path, readers)?, is_redacted).map_err(|source| not_begun(&path, source))?;

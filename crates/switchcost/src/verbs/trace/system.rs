@@ -16,16 +16,17 @@ use crate::cli::Redaction;
 use crate::cli::system::GuestArguments;
 use crate::cli::trace::TraceArguments;
 use crate::exit::{Exit, Failure};
+use crate::kinds;
 use crate::messages::say;
 use crate::redact;
-use crate::runs::{self, Place};
+use crate::runs::Place;
 use crate::signals::Interrupt;
 pub(crate) use live::LiveGuest;
 use trials::Trial;
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let commands = commands(&arguments.capture)?;
-    let place = Place::choose(arguments.output.as_deref(), runs::TRACE)?;
+    let place = Place::choose(arguments.output.as_deref(), kinds::TRACE)?;
     let trials = trials::of(arguments, &place).map_err(CaptureError::from)?;
     refuse_taken(&trials)?;
     let interrupt = Interrupt::watch()?;

@@ -3,24 +3,10 @@
 //! An interval says by how much a number varies within a run, or from run to run of an hour. What a day or a machine changes, no
 //! interval of one result has seen: a verdict that another result does not share is inconclusive.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::{Claim, Term, Verdict};
+use crate::claims::{Claim, Other, Term, Verdict};
 use crate::{Exhibit, Paper};
-
-/// What another result says of a claim.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Other {
-    /// The file that it is kept in.
-    pub file: String,
-    /// Its machine, in one line.
-    pub machine: String,
-    /// The numbers found there.
-    pub terms: Vec<Term>,
-    /// What the rule makes of them.
-    pub verdict: Verdict,
-}
 
 /// Another result of a paper: its `PAPER.json`.
 #[derive(Clone, Debug, PartialEq)]

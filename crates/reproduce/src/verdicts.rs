@@ -1,8 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Claim, Kind, Verdict};
 use crate::Exhibit;
+use crate::claims::{Claim, Kind, Verdict};
 
 /// How often an interval of 90 % lies wholly on the wrong side of a bound, at most.
 const WRONG_BY_CHANCE: f64 = 0.05;

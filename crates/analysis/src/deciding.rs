@@ -1,0 +1,18 @@
+//! The cost that a case is about.
+
+use switchcost_record::{Between, Case, CostName};
+
+/// Whether a switch of this case can be priced: its tasks share one CPU, or one kernel thread, wherever that is.
+/// Elsewhere only a hand-off has a price, and of a runtime, which switches as it likes.
+pub(crate) fn prices_switches(case: &Case) -> bool {
+    case.runtime.is_none() && (case.placement.is_one_cpu() || case.between == Between::User)
+}
+
+/// The cost that a case is about: with its working set; without one that of a switch, or where that has no price of a hand-off.
+pub(crate) fn deciding(case: &Case) -> CostName {
+    match (case.working_set.is_empty(), prices_switches(case)) {
+        (false, _) => CostName::Total,
+        (true, true) => CostName::Direct,
+        (true, false) => CostName::Handoff,
+    }
+}

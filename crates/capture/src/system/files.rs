@@ -1,0 +1,75 @@
+//! A file or a folder of this machine that goes into the guest, with the links that lead to it.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+
+use super::archive::{Archive, Entry};
+use crate::guest_error::GuestError;
+
+/// As deep as links lead to links.
+const MOST_LINKS: u32 = 40;
+
+pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
+    GuestError::File { path: path.to_owned(), error }
+}
+
+/// A folder, without what is in it; gives where links lead to.
+pub(super) fn folder(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
+    let real = follow(archive, path, MOST_LINKS)?;
+    if real.parent().is_some() && !archive.has(&real) {
+        archive.add(&real, Entry::Folder);
+    }
+    Ok(real)
+}
+
+/// A file and the links that lead to it.
+pub(super) fn file(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+    file_of(archive, path, false)
+}
+
+/// The same, as old as it is here: beside what was translated from it, Python looks at the time.
+pub(super) fn file_as_old(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+    file_of(archive, path, true)
+}
+
+fn file_of(archive: &mut Archive, path: &Path, is_as_old: bool) -> Result<(), GuestError> {
+    let real = follow(archive, path, MOST_LINKS)?;
+    if archive.has(&real) {
+        return Ok(());
+    }
+    let facts = real.metadata().map_err(|error| unusable(path, error))?;
+    if !facts.is_file() {
+        return Err(unusable(path, io::Error::other("not a regular file")));
+    }
+    let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
+    let modified = is_as_old.then_some(facts.mtime() as u32);
+    archive.add(real, Entry::File { bytes, mode: facts.permissions().mode() & 0o777, modified });
+    Ok(())
+}
+
+/// Adds the links on the way, and gives where they lead.
+fn follow(archive: &mut Archive, path: &Path, links: u32) -> Result<PathBuf, GuestError> {
+    let mut real = PathBuf::from("/");
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(real.pop()),
+            Component::Normal(name) => {
+                real.push(name);
+                if real.is_symlink() {
+                    let target = fs::read_link(&real).map_err(|error| unusable(path, error))?;
+                    archive.add(&real, Entry::Link(target.as_os_str().as_bytes().to_vec()));
+                    let whole = real.parent().unwrap_or(Path::new("/")).join(target);
+                    if links == 0 {
+                        return Err(unusable(path, io::Error::other("too many links")));
+                    }
+                    real = follow(archive, &whole, links - 1)?;
+                }
+            }
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    Ok(real)
+}

@@ -1,0 +1,83 @@
+//! Why the kernel does not count.
+
+use std::io;
+
+/// Why an event cannot be counted, with what helps where something does.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unavailable(pub String);
+
+/// Why so many events cannot be counted together, where the kernel allows it up to this level of perf_event_paranoid.
+pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unavailable {
+    Unavailable(match error.raw_os_error() {
+        Some(libc::EINVAL) if events > 1 => {
+            "found fewer counters on this CPU than events asked for together".to_owned()
+        }
+        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) => {
+            "no such counter on this CPU, as in most virtual machines".to_owned()
+        }
+        Some(libc::EACCES | libc::EPERM) => needs_level(level),
+        Some(libc::EMFILE | libc::ENFILE) => "found no file descriptor left; ulimit -n raises the limit".to_owned(),
+        _ => format!("perf_event_open: {error}"),
+    })
+}
+
+/// What to do about a kernel that refuses, where `needed` is the highest level at which it would not.
+pub(crate) fn needs_level(needed: i32) -> String {
+    refused(&std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default(), needed)
+}
+
+fn refused(level: &str, needed: i32) -> String {
+    let level = level.trim();
+    if level.parse::<i32>().is_ok_and(|level| level <= needed) {
+        return format!(
+            "found perf_event_open refused, though kernel.perf_event_paranoid is {level}, need a process that may call \
+             it; run outside the container, or start it with --cap-add=PERFMON and a seccomp profile that allows \
+             perf_event_open"
+        );
+    }
+    format!(
+        "found kernel.perf_event_paranoid at {level}, need {needed} or less; sudo sysctl -w \
+         kernel.perf_event_paranoid=1, and to make it last echo kernel.perf_event_paranoid=1 | sudo tee \
+         /etc/sysctl.d/99-switchcost.conf"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paranoid_kernel_is_named_with_the_setting_that_helps() {
+        assert_eq!(
+            refused("4\n", 2),
+            "found kernel.perf_event_paranoid at 4, need 2 or less; sudo sysctl -w kernel.perf_event_paranoid=1, and to \
+             make it last echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/99-switchcost.conf"
+        );
+    }
+
+    #[test]
+    fn a_refusal_that_is_not_the_settings_says_so() {
+        assert_eq!(
+            refused("2\n", 2),
+            "found perf_event_open refused, though kernel.perf_event_paranoid is 2, need a process that may call it; \
+             run outside the container, or start it with --cap-add=PERFMON and a seccomp profile that allows \
+             perf_event_open"
+        );
+    }
+
+    #[test]
+    fn every_other_refusal_is_put_into_words() {
+        for (number, text) in [
+            (libc::ENOENT, "no such counter on this CPU, as in most virtual machines"),
+            (libc::EOPNOTSUPP, "no such counter on this CPU, as in most virtual machines"),
+            (libc::EINVAL, "no such counter on this CPU, as in most virtual machines"),
+            (libc::EMFILE, "found no file descriptor left; ulimit -n raises the limit"),
+            (libc::ESRCH, "perf_event_open: No such process (os error 3)"),
+        ] {
+            assert_eq!(unavailable(&io::Error::from_raw_os_error(number), 1, 2).to_string(), text);
+        }
+        let too_many = unavailable(&io::Error::from_raw_os_error(libc::EINVAL), 2, 2);
+        assert_eq!(too_many.to_string(), "found fewer counters on this CPU than events asked for together");
+    }
+}

@@ -1,0 +1,107 @@
+//! One program: where its inputs go, its command, and what may be missing.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rand_chacha::ChaCha8Rng;
+
+/// One command of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its name in the paper.
+    pub name: &'static str,
+    /// The program and its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where to run it.
+    pub folder: PathBuf,
+}
+
+/// A program that is not installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingProgram {
+    /// The program.
+    pub program: &'static str,
+    /// The Debian package that brings it.
+    pub package: &'static str,
+}
+
+/// Why a set cannot be set up. Reads well behind "failed to set up the programs: ".
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// Programs are not installed.
+    #[error(
+        "found no {}, need {}; sudo apt-get install --no-install-recommends {}",
+        list(.0, |missing| missing.program),
+        if .0.len() == 1 { "it" } else { "them" },
+        packages(.0)
+    )]
+    Missing(Vec<MissingProgram>),
+    /// The compiler does not say which files it uses.
+    #[error(
+        "found a gcc that does not say which files it uses ({0}), need a working one; sudo apt-get install gcc libc6-dev"
+    )]
+    Compiler(io::Error),
+    /// The compiler does not translate the pair of client and server.
+    #[error(
+        "found a gcc that does not translate a client and a server ({0}), need one with a static C library; sudo apt-get \
+         install gcc libc6-dev"
+    )]
+    Pair(io::Error),
+    /// An input cannot be written.
+    #[error(
+        "found {path} not to be written ({source}), {}",
+        switchcost_remedies::for_writing(source, "another folder with TMPDIR")
+    )]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn list(missing: &[MissingProgram], name: impl Fn(&MissingProgram) -> &'static str) -> String {
+    missing.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn packages(missing: &[MissingProgram]) -> String {
+    let mut names: Vec<_> = missing.iter().map(|missing| missing.package).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(" ")
+}
+
+pub(crate) fn find_in(path: &OsStr, program: &str) -> Option<PathBuf> {
+    std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// The file of a program in PATH; a path, and what is not there, is itself.
+pub(crate) fn find(program: &str) -> PathBuf {
+    find_in(&std::env::var_os("PATH").unwrap_or_default(), program).unwrap_or_else(|| program.into())
+}
+
+/// Where inputs go and what they are drawn from.
+pub(crate) struct Inputs<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) random: &'a mut ChaCha8Rng,
+}
+
+impl Inputs<'_> {
+    /// A folder of its own for one program.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, PrepareError> {
+        let path = self.folder.join(name);
+        fs::create_dir_all(&path).map_err(|source| PrepareError::Write { path: path.clone(), source })?;
+        Ok(path)
+    }
+}
+
+pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<(), PrepareError> {
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(|source| PrepareError::Write { path, source })
+}
+
+pub(crate) fn arguments<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+    words.into_iter().map(OsString::from).collect()
+}

@@ -1,0 +1,31 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the machine reports, or the reason why it does not.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
+#[serde(untagged)]
+pub enum Fact<T> {
+    /// The value.
+    Known(T),
+    /// Not reported.
+    Unknown {
+        /// Why not.
+        unknown: String,
+    },
+}
+
+impl<T> Fact<T> {
+    /// The value, where it is known.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Fact::Known(value) => Some(value),
+            Fact::Unknown { .. } => None,
+        }
+    }
+
+    /// A fact that could not be had.
+    pub fn unknown(why: impl Into<String>) -> Self {
+        Fact::Unknown { unknown: why.into() }
+    }
+}

@@ -1,0 +1,22 @@
+/// How a table looks. JSON and CSV look the same under every style.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Whether colour and bold type may be used: the caller knows about the terminal and `NO_COLOR`.
+    pub is_coloured: bool,
+    /// Columns of the terminal; `None` means [`Style::USUAL_WIDTH`].
+    pub width: Option<u16>,
+    /// Whether everything is wanted, and not one screen of it.
+    pub is_detailed: bool,
+}
+
+impl Style {
+    /// The width of a report that goes nowhere in particular.
+    pub const USUAL_WIDTH: u16 = 100;
+
+    /// Below this the tables are no longer legible, and the terminal may as well wrap them.
+    const LEAST_WIDTH: u16 = 60;
+
+    pub(crate) fn columns(self) -> u16 {
+        self.width.unwrap_or(Self::USUAL_WIDTH).max(Self::LEAST_WIDTH)
+    }
+}

@@ -1,0 +1,55 @@
+//! Of which kind a record is, by its beginning or its name.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// How names of records end: those of measurements, of injections, of observations, of simulations and of traces.
+pub(crate) const MEASURE: &str = "measure.jsonl";
+pub(crate) const INJECTION: &str = "injection.jsonl";
+pub(crate) const OBSERVATION: &str = "observation.json";
+pub(crate) const SIMULATION: &str = "simulation.parquet";
+pub(crate) const TRACE: &str = "trace.sct";
+
+/// What a record is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+pub(crate) enum Kind {
+    #[strum(serialize = "a measurement")]
+    Measurement,
+    #[strum(serialize = "a simulation")]
+    Simulation,
+    #[strum(serialize = "an observation")]
+    Observation,
+    #[strum(serialize = "an injection")]
+    Injection,
+}
+
+/// The kind of a record; whatever is of no other kind should be one of a measurement.
+pub(crate) fn kind(path: &Path) -> Kind {
+    match () {
+        () if is_simulation(path) => Kind::Simulation,
+        () if is_observation(path) => Kind::Observation,
+        () if switchcost_injection::is_injection(path) => Kind::Injection,
+        () => Kind::Measurement,
+    }
+}
+
+/// Whether a file begins as the records of simulations do; where it does not begin at all, whether it is named as they are. What
+/// cannot be read is for the reader to say.
+pub(crate) fn is_simulation(path: &Path) -> bool {
+    let mut start = [0; 4];
+    match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
+        Ok(()) => &start == b"PAR1",
+        Err(_) => path.extension().is_some_and(|extension| extension == "parquet"),
+    }
+}
+
+/// Whether a file begins as the records of observations do; where it does not begin at all, whether it is named as they are.
+pub(crate) fn is_observation(path: &Path) -> bool {
+    let head = format!("{{\"schema\":\"{}/", switchcost_observation::OBSERVATION_SCHEMA);
+    let mut start = vec![0; head.len()];
+    match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
+        Ok(()) => start == head.as_bytes(),
+        Err(_) => path.to_string_lossy().ends_with(OBSERVATION),
+    }
+}
