@@ -24,8 +24,8 @@ type Members = u128;
 /// So many members there may be.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
-/// So many requests before it is looked up a line's stack is read: as long as memory takes.
-const READ_AHEAD: usize = 4;
+/// The stacks of so many requests are read before the first of them is answered: memory is waited for once.
+const READ_AHEAD: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Through {
@@ -79,20 +79,22 @@ impl Through {
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         let Through { grids, cold, lookups, format, .. } = self;
         for (view, lookups) in lookups.iter_mut().enumerate() {
-            let of_view = requests.iter().filter(|request| request.views.has(view));
-            let mut later = of_view.clone().skip(READ_AHEAD);
-            for request in of_view {
-                if let Some(later) = later.next() {
-                    grids.iter().for_each(|grid| grid.stacks.views[view].read_ahead(grid.set_of(later.key)));
+            for some in requests.chunks(READ_AHEAD) {
+                let of_view = some.iter().filter(|request| request.views.has(view));
+                let sets = of_view.clone().flat_map(|request| {
+                    grids.iter().map(move |grid| grid.stacks.views[view].read_ahead(grid.set_of(request.key)))
+                });
+                black_box(sets.fold(0, |read, next| read ^ next));
+                for request in of_view {
+                    let Some(kind) = request.kind else {
+                        grids.iter_mut().for_each(|grid| grid.give(view, request, cold));
+                        continue;
+                    };
+                    *lookups += u64::from(request.is_demand);
+                    // What changes nothing with some sets changes nothing with more.
+                    let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, *format, cold));
+                    cold.answer();
                 }
-                let Some(kind) = request.kind else {
-                    grids.iter_mut().for_each(|grid| grid.give(view, request, cold));
-                    continue;
-                };
-                *lookups += u64::from(request.is_demand);
-                // What changes nothing with some sets changes nothing with more.
-                let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, *format, cold));
-                cold.answer();
             }
         }
     }
