@@ -20,8 +20,8 @@ use super::view_stacks::ViewStacks;
 use super::{FLUSHED, SHARED, VIEWS};
 
 /// A bit for each member of one number of sets.
-type Members = u128;
-/// So many members there may be.
+type Members = u32;
+/// So many members of one number of sets there may be.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
 /// The stacks of so many requests are read before the first of them is answered: memory is waited for once.
