@@ -30,6 +30,7 @@ use switchcost_design::Design;
 use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
 pub(crate) use level_requests::LevelRequests;
+pub(crate) use lines::Counts as LevelCounts;
 pub(crate) use listener::{Departure, Gain, LevelRequest, Levels, Listener, Lookup, NOBODY, Origin, Requester, Took};
 pub(crate) use plan::{FallbackReason, Kind, fallbacks};
 pub(crate) use totals::plain_result;

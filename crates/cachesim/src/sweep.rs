@@ -4,7 +4,9 @@
 //! what its machine says, for all others the same counters and sums of tuples, to the last digit. The method is in
 //! `docs/method/sweep.md`. It does not know tasks or the order of the trace.
 
+mod back;
 mod behind;
+mod cold;
 mod depths;
 mod direct;
 mod family;

@@ -4,6 +4,7 @@ use switchcost_design::{Design, Inclusion};
 
 use super::Hierarchies;
 use super::line::Line;
+use super::lines::Counts;
 use super::listener::Requester;
 use super::plan::{FallbackReason, Kind, Plan};
 use super::walk::{Answer, Request};
@@ -59,6 +60,24 @@ impl Machine<()> {
     /// A modified line is given to whichever level holds it.
     pub(crate) fn give_line(&mut self, view: usize, address: &Address) {
         self.with_levels(|levels| levels.give(view, FIRST, address));
+    }
+
+    /// Whether all that they do after a flush is what they would do at the start.
+    pub(crate) fn forgets_when_flushed(&self) -> bool {
+        self.plan.levels.iter().all(|level| level.policy.forgets_when_flushed() && !level.prefetches())
+    }
+
+    /// What a view has counted, by level.
+    pub(crate) fn counts(&self, view: usize) -> Vec<Counts> {
+        self.state.levels.iter().map(|level| level.views[view].counts.clone()).collect()
+    }
+
+    pub(crate) fn set_counts(&mut self, view: usize, counts: &[Counts]) {
+        self.state.levels.iter_mut().zip(counts).for_each(|(level, counts)| level.views[view].counts = counts.clone());
+    }
+
+    pub(crate) fn add_counts(&mut self, view: usize, counts: &[Counts]) {
+        self.state.levels.iter_mut().zip(counts).for_each(|(level, counts)| level.views[view].counts.add(counts));
     }
 
     fn with_levels<T>(&mut self, act: impl FnOnce(&mut Hierarchies<'_, ()>) -> T) -> T {

@@ -18,7 +18,7 @@ pub(super) enum Role {
 
 /// What is counted in a level. Indices of `accesses` and `misses` are those of [`super::plan::Kind`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     pub(super) accesses: [u64; 3],
     pub(super) misses: [u64; 3],
     pub(super) fills: u64,

@@ -72,6 +72,15 @@ impl Policy {
         }
     }
 
+    /// Whether nothing but what is in the sets, and when it came and was used, says what leaves.
+    pub(super) fn forgets_when_flushed(self) -> bool {
+        match self {
+            Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Tree | Policy::Srrip => true,
+            // The next random number; which prediction has done better.
+            Policy::Random | Policy::Drrip | Policy::Ship => false,
+        }
+    }
+
     /// Whether what leaves is what was used longest ago.
     pub(super) fn is_lru(self) -> bool {
         matches!(self, Policy::Direct | Policy::Lru)

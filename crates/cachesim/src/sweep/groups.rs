@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use switchcost_design::{AddressKind, Design, Holds, Inclusion, Level, Replacement, Ways, WritePolicy};
 use switchcost_units::Bytes;
 
+use super::shape::sets_and_ways;
 use super::stacks::MOST_WAYS;
 use super::through::MOST_MEMBERS;
 
@@ -40,7 +41,9 @@ pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
             is_between(design, level).then(|| (before_and_at(design, level), levels, Position::Between))
         };
         let found = alike(designs, &free, between).into_iter().filter(|group| differ_at(designs, group, level));
-        let divided = found.flat_map(divided).filter(|group| group.members.len() >= fewest_members);
+        let divided = found
+            .flat_map(|group| divided(designs, &group, level))
+            .filter(|group| group.members.len() >= fewest_members);
         for group in divided {
             free.retain(|number| !group.members.contains(number));
             groups.push(group);
@@ -72,10 +75,20 @@ fn alike(designs: &[Design], free: &[usize], sweep: impl Fn(&Design) -> Option<S
     groups
 }
 
-/// As many members as can be told apart in one pass.
-fn divided(group: Group) -> Vec<Group> {
-    let some = |members: &[usize]| Group { members: members.into(), ..group.clone() };
-    group.members.chunks(MOST_MEMBERS).map(some).collect()
+/// As many members of each number of sets as can be told apart in one pass.
+fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
+    let (mut groups, mut found): (Vec<Group>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
+    for &member in &group.members {
+        let (sets, _) = sets_and_ways(&designs[member], level);
+        let before = found.entry(sets).or_default();
+        let place = *before / MOST_MEMBERS;
+        *before += 1;
+        if place == groups.len() {
+            groups.push(Group { members: Vec::new(), ..group.clone() });
+        }
+        groups[place].members.push(member);
+    }
+    groups
 }
 
 /// Whether there is anything to sweep in a level.

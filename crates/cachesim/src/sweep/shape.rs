@@ -38,7 +38,7 @@ pub(super) struct GridSlot {
     pub(super) miss_cycles: u64,
 }
 
-fn sets_and_ways(design: &Design, level: usize) -> (usize, usize) {
+pub(super) fn sets_and_ways(design: &Design, level: usize) -> (usize, usize) {
     let level = &design.levels[level];
     let lines = level.lines();
     let ways = level.ways.of(lines);

@@ -1,7 +1,5 @@
 //! The lines of every set of one view, in the order of their last use, for one number of sets.
 
-use std::hint::black_box;
-
 /// How many ways a level of a family may have.
 pub(super) const MOST_WAYS: usize = 128;
 
@@ -26,7 +24,7 @@ pub(super) struct Stacks<M> {
     is_used: bool,
 }
 
-impl<M: Copy + Default> Stacks<M> {
+impl<M: Copy + Default + PartialEq> Stacks<M> {
     pub(super) fn new(sets: usize, ways: usize) -> Stacks<M> {
         Stacks {
             ways,
@@ -49,11 +47,11 @@ impl<M: Copy + Default> Stacks<M> {
         self.lengths[set] = self.turn << LENGTH_BITS | length as u32;
     }
 
-    /// Reads something of a stack that is looked at a little later: it is on its way then, while others are looked at.
+    /// Something of all that is read where a line is looked for.
     #[inline]
-    pub(super) fn read_ahead(&self, set: usize) {
+    pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let start = set * self.ways;
-        black_box((self.keys[start], self.keys[start + self.ways / 2], self.marks[start]));
+        self.keys[start] ^ self.keys[start + self.ways / 2] ^ u64::from(self.marks[start] == M::default())
     }
 
     /// Where a line is among the first `most` of its set, and its mark.

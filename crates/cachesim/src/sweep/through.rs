@@ -8,22 +8,24 @@ use std::hint::black_box;
 use switchcost_design::Design;
 use switchcost_simulation_result::DesignResult;
 
-use crate::address::{Address, KeyFormat};
-use crate::machine::{Kind, LevelRequest, Machine};
+use crate::address::KeyFormat;
+use crate::machine::{Kind, LevelRequest};
 use crate::processes::Running;
 
+use super::back::Back;
+use super::cold::Cold;
 use super::depths::Depths;
 use super::shape::{GridShape, GridSlot, Shape};
 use super::view_stacks::ViewStacks;
 use super::{FLUSHED, SHARED, VIEWS};
 
 /// A bit for each member of one number of sets.
-type Members = u128;
-/// So many members there may be.
+type Members = u32;
+/// So many members of one number of sets there may be.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
-/// So many requests before it is looked up a line's stack is read: as long as memory takes.
-const READ_AHEAD: usize = 4;
+/// The stacks of so many requests are read before the first of them is answered: memory is waited for once.
+const READ_AHEAD: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Through {
@@ -31,6 +33,7 @@ pub(super) struct Through {
     /// Of its lines.
     format: KeyFormat,
     grids: Vec<ThroughGrid>,
+    cold: Box<Cold>,
     /// Demand lookups.
     lookups: [u64; VIEWS],
 }
@@ -45,33 +48,14 @@ struct ThroughGrid {
     backs: Vec<Back>,
 }
 
-/// What lies behind the level of one member.
-#[derive(Debug)]
-struct Back {
-    /// Its place in the family.
-    member: usize,
-    ways: usize,
-    levels: Box<Machine<()>>,
-    /// Cycles of demand requests in all of its levels.
-    cycles: [u64; VIEWS],
-    /// Modified lines that left the level.
-    write_backs: [u64; VIEWS],
-    /// Others that the level behind took.
-    moves: [u64; VIEWS],
-}
-
 impl Through {
     /// The members are in the order of their places.
     pub(super) fn new(members: &[Design], shape: &Shape, places: &[GridSlot], format: KeyFormat) -> Through {
+        let cold = Box::new(Cold::new(&members[0], shape.level + 1));
         let of_grid = |(number, grid): (usize, &GridShape)| {
             let own = places.iter().enumerate().filter(|(_, place)| place.grid == number);
-            let back = |(member, place): (usize, &GridSlot)| Back {
-                member,
-                ways: place.ways,
-                levels: Box::new(Machine::behind(members[member].clone(), shape.level + 1)),
-                cycles: [0; VIEWS],
-                write_backs: [0; VIEWS],
-                moves: [0; VIEWS],
+            let back = |(member, place): (usize, &GridSlot)| {
+                Back::new(member, place.ways, &members[member], shape.level + 1, &cold)
             };
             let mut backs: Vec<Back> = own.map(back).collect();
             backs.sort_by_key(|back| std::cmp::Reverse(back.ways));
@@ -86,47 +70,67 @@ impl Through {
             is_flushed_on_switch: shape.is_flushed_on_switch,
             format,
             grids: shape.grids.iter().enumerate().map(of_grid).collect(),
+            cold,
             lookups: [0; VIEWS],
         }
     }
 
     /// Answers what the levels before have asked. No answer changes what they ask.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
-        let Through { grids, lookups, format, .. } = self;
+        let Through { grids, cold, lookups, format, .. } = self;
         for (view, lookups) in lookups.iter_mut().enumerate() {
-            let of_view = requests.iter().filter(|request| request.views.has(view));
-            let mut later = of_view.clone().skip(READ_AHEAD);
-            for request in of_view {
-                if let Some(later) = later.next() {
-                    grids.iter().for_each(|grid| grid.stacks.views[view].read_ahead(grid.set_of(later.key)));
+            for some in requests.chunks(READ_AHEAD) {
+                let of_view = some.iter().filter(|request| request.views.has(view));
+                let sets = of_view.clone().flat_map(|request| {
+                    grids.iter().map(move |grid| grid.stacks.views[view].read_ahead(grid.set_of(request.key)))
+                });
+                black_box(sets.fold(0, |read, next| read ^ next));
+                for request in of_view {
+                    let Some(kind) = request.kind else {
+                        grids.iter_mut().for_each(|grid| grid.give(view, request, cold));
+                        continue;
+                    };
+                    *lookups += u64::from(request.is_demand);
+                    // What changes nothing with some sets changes nothing with more.
+                    let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, *format, cold));
+                    cold.answer();
                 }
-                let Some(kind) = request.kind else {
-                    grids.iter_mut().for_each(|grid| grid.give(view, request));
-                    continue;
-                };
-                *lookups += u64::from(request.is_demand);
-                // What changes nothing with some sets changes nothing with more.
-                let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, *format));
             }
         }
     }
 
     pub(super) fn empty_flushed_view(&mut self) {
-        self.flush(FLUSHED);
-        self.backs().for_each(Machine::empty_flushed_view);
+        let Through { grids, cold, format, .. } = self;
+        // What one of those that are alike gives, all of them do.
+        let giving = grids.iter().position(|grid| grid.backs.iter().any(|back| back.is_cold_in(FLUSHED)));
+        for (number, grid) in grids.iter_mut().enumerate() {
+            grid.flush(FLUSHED, *format, (giving == Some(number)).then_some(&mut *cold));
+        }
+        cold.flush();
+        self.share_counts();
+        self.backs().for_each(Back::empty_flushed_view);
+    }
+
+    /// What has been counted for all that are alike, each of them has counted.
+    fn share_counts(&mut self) {
+        let Through { grids, cold, .. } = self;
+        grids.iter_mut().flat_map(|grid| &mut grid.backs).for_each(|back| back.count(cold));
+        cold.restart_counts();
     }
 
     pub(super) fn change_process(&mut self, to: Running) {
         if self.is_flushed_on_switch && to.is_other_space {
-            self.flush(SHARED);
+            self.flush_shared();
         }
+        self.share_counts();
         self.grids.iter_mut().for_each(|grid| grid.stacks.change_process(to.process));
-        self.backs().for_each(|levels| levels.change_process(to));
+        self.backs().for_each(|back| back.levels.change_process(to));
     }
 
     pub(super) fn drop_process(&mut self, process: u32) {
+        self.share_counts();
         self.grids.iter_mut().for_each(|grid| drop(grid.stacks.drop_process(process)));
-        self.backs().for_each(|levels| levels.drop_process(process));
+        self.backs().for_each(|back| back.levels.drop_process(process));
     }
 
     /// Demand lookups, by view.
@@ -140,7 +144,7 @@ impl Through {
 
     /// Cycles behind the level, by member and view.
     pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
-        self.grids.iter().flat_map(|grid| &grid.backs).for_each(|back| into[back.member] = back.cycles);
+        self.grids.iter().flat_map(|grid| &grid.backs).for_each(|back| into[back.member] = back.cycles(&self.cold));
     }
 
     /// Modified lines that left a member's level, and others that the level behind took.
@@ -151,19 +155,20 @@ impl Through {
 
     /// What the levels behind count, by member.
     pub(super) fn results(&mut self) -> Vec<DesignResult> {
+        self.share_counts();
         let backs = self.grids.iter_mut().flat_map(|grid| &mut grid.backs);
         let mut results: Vec<_> = backs.map(|back| (back.member, back.levels.result([0; 3]))).collect();
         results.sort_by_key(|(member, _)| *member);
         results.into_iter().map(|(_, result)| result).collect()
     }
 
-    fn backs(&mut self) -> impl Iterator<Item = &mut Machine<()>> {
-        self.grids.iter_mut().flat_map(|grid| &mut grid.backs).map(|back| &mut *back.levels)
+    fn backs(&mut self) -> impl Iterator<Item = &mut Back> {
+        self.grids.iter_mut().flat_map(|grid| &mut grid.backs)
     }
 
-    fn flush(&mut self, view: usize) {
+    fn flush_shared(&mut self) {
         let format = self.format;
-        self.grids.iter_mut().for_each(|grid| grid.flush(view, format));
+        self.grids.iter_mut().for_each(|grid| grid.flush(SHARED, format, None));
     }
 }
 
@@ -173,7 +178,7 @@ impl ThroughGrid {
     }
 
     /// Gives whether it changes nothing here and with more sets.
-    fn look_up(&mut self, view: usize, kind: Kind, request: &LevelRequest, format: KeyFormat) -> bool {
+    fn look_up(&mut self, view: usize, kind: Kind, request: &LevelRequest, format: KeyFormat, cold: &mut Cold) -> bool {
         let &LevelRequest { key, is_demand, ref address, .. } = request;
         let (set, is_store, ways) = (self.set_of(key), kind == Kind::Store, self.shape.most_ways());
         let stacks = &mut self.stacks.views[view];
@@ -188,9 +193,16 @@ impl ThroughGrid {
         }
         self.depths.count(view, kind, depth, is_demand);
         let asked = if is_store { Kind::Load } else { kind };
-        let missing = self.backs.iter().filter(|back| back.ways <= depth);
+        for back in self.backs.iter_mut().filter(|back| back.ways <= depth && back.is_cold_in(view)) {
+            match stacks.at(set, back.ways - 1) {
+                None => cold.ask(asked, address, is_demand),
+                Some(_) => back.part_from(cold),
+            }
+        }
+        let asks = |back: &Back| back.ways <= depth && !back.is_cold_in(view);
+        let missing = self.backs.iter().filter(|back| asks(back));
         black_box(missing.fold(0, |read, back| read ^ back.levels.read_ahead(view, address)));
-        for (member, back) in self.backs.iter_mut().enumerate().filter(|(_, back)| back.ways <= depth) {
+        for (member, back) in self.backs.iter_mut().enumerate().filter(|(_, back)| asks(back)) {
             modified |= Members::from(back.ask(view, asked, address, is_demand)) << member;
             if let Some((left, marks)) = stacks.at(set, back.ways - 1) {
                 let own: Members = 1 << member;
@@ -204,7 +216,7 @@ impl ThroughGrid {
     }
 
     /// A modified line goes to the levels that hold it, and of other members to those behind.
-    fn give(&mut self, view: usize, request: &LevelRequest) {
+    fn give(&mut self, view: usize, request: &LevelRequest, cold: &Cold) {
         let set = self.set_of(request.key);
         let stacks = &mut self.stacks.views[view];
         let found = stacks.find(set, request.key, self.shape.most_ways());
@@ -213,6 +225,9 @@ impl ThroughGrid {
             if back.ways > depth {
                 modified |= 1 << member;
             } else {
+                if back.is_cold_in(view) {
+                    back.part_from(cold);
+                }
                 back.levels.give_line(view, &request.address);
             }
         }
@@ -221,30 +236,21 @@ impl ThroughGrid {
         }
     }
 
-    /// All lines leave, those that are modified to the levels behind.
-    fn flush(&mut self, view: usize, format: KeyFormat) {
+    /// All lines leave, those that are modified to the levels behind; to those that are alike only if these are given.
+    fn flush(&mut self, view: usize, format: KeyFormat, mut cold: Option<&mut Cold>) {
         let stacks = &mut self.stacks.views[view];
         for (depth, key, modified) in stacks.lines().filter(|(_, _, modified)| *modified != 0) {
+            let address = format.address_of(key);
             let is_held = |(member, back): &(usize, &mut Back)| back.ways > depth && modified >> member & 1 != 0;
+            let mut are_alike = false;
             for (_, back) in self.backs.iter_mut().enumerate().filter(is_held) {
                 back.write_backs[view] += 1;
-                back.levels.give_line(view, &format.address_of(key));
+                if back.is_cold_in(view) { are_alike = true } else { back.levels.give_line(view, &address) }
+            }
+            if let Some(cold) = cold.as_deref_mut().filter(|_| are_alike) {
+                cold.give_line(&address);
             }
         }
         stacks.clear();
-    }
-}
-
-impl Back {
-    /// Gives whether the line comes modified.
-    fn ask(&mut self, view: usize, kind: Kind, address: &Address, is_demand: bool) -> bool {
-        let (cycles, is_modified) = self.levels.ask(view, kind, address, is_demand);
-        self.cycles[view] += if is_demand { cycles } else { 0 };
-        is_modified
-    }
-
-    fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) {
-        self.write_backs[view] += u64::from(is_modified);
-        self.moves[view] += u64::from(self.levels.take_line(view, address, is_modified) && !is_modified);
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct ViewStacks<M> {
     others: HashMap<u32, Stacks<M>>,
 }
 
-impl<M: Copy + Default> ViewStacks<M> {
+impl<M: Copy + Default + PartialEq> ViewStacks<M> {
     pub(super) fn new(sets: usize, ways: usize) -> ViewStacks<M> {
         let views = std::array::from_fn(|_| Stacks::new(sets, ways));
         ViewStacks { sets, ways, views, running: 0, others: HashMap::new() }

@@ -345,7 +345,12 @@ pub(crate) fn family_between() -> impl Strategy<Value = Family> {
     let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
     let behind = prop::collection::vec(raw_level(), 1..3);
     let members = prop::collection::vec((size, behind), 6..10);
-    (design(), raw_level(), members, any::<bool>()).prop_map(|(base, raw, mut members, is_exclusive)| {
+    let is_so = any::<bool>;
+    (design(), raw_level(), members, is_so(), is_so()).prop_map(|(base, raw, mut members, is_exclusive, are_alike)| {
+        if are_alike {
+            let behind = members[0].1.clone();
+            members.iter_mut().for_each(|member| member.1.clone_from(&behind));
+        }
         // Else there is nothing to sweep.
         (members[0].0.1, members[1].0.1) = (1, 2);
         let member = |(size, behind): &(_, Vec<RawLevel>)| between(&base, &raw, *size, behind, is_exclusive);

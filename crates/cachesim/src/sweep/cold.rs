@@ -1,0 +1,101 @@
+//! The flushed view of levels behind a swept one, as it is for every member that has let no line go since the last flush.
+//!
+//! Such a member's level holds all that was asked for since then. So it has asked the levels behind for each line once, as have all
+//! others like it: one machine answers for all of them. Who lets a line go has its own levels make up for what they have missed.
+
+use switchcost_design::Design;
+
+use super::FLUSHED;
+use crate::address::Address;
+use crate::machine::{Kind, LevelCounts, Machine};
+
+#[derive(Clone, Copy, Debug)]
+struct Ask {
+    kind: Kind,
+    address: Address,
+    is_demand: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Cold {
+    design: Design,
+    first: usize,
+    levels: Machine<()>,
+    /// Since the last flush.
+    asked: Vec<Ask>,
+    /// Not answered yet.
+    next: Option<Ask>,
+    /// Cycles of demand requests since they were counted for the members.
+    cycles: u64,
+}
+
+impl Cold {
+    /// Of the levels of a design from `first` on.
+    pub(super) fn new(design: &Design, first: usize) -> Cold {
+        Cold {
+            levels: Machine::behind(design.clone(), first),
+            design: design.clone(),
+            first,
+            asked: Vec::new(),
+            next: None,
+            cycles: 0,
+        }
+    }
+
+    /// Whether another design's levels would answer the same after every flush.
+    pub(super) fn stands_for(&self, design: &Design) -> bool {
+        self.levels.forgets_when_flushed() && design.levels[self.first..] == self.design.levels[self.first..]
+    }
+
+    /// All members alike ask for a line, each in its turn, before [`Cold::answer`].
+    #[inline]
+    pub(super) fn ask(&mut self, kind: Kind, address: &Address, is_demand: bool) {
+        self.next = Some(Ask { kind, address: *address, is_demand });
+    }
+
+    /// The line never comes modified: it has not been here since the last flush.
+    #[inline]
+    pub(super) fn answer(&mut self) {
+        if let Some(ask) = self.next.take() {
+            let (cycles, is_modified) = self.levels.ask(FLUSHED, ask.kind, &ask.address, ask.is_demand);
+            debug_assert!(!is_modified);
+            self.cycles += if ask.is_demand { cycles } else { 0 };
+            self.asked.push(ask);
+        }
+    }
+
+    pub(super) fn give_line(&mut self, address: &Address) {
+        self.levels.give_line(FLUSHED, address);
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.levels.empty_flushed_view();
+        self.asked.clear();
+    }
+
+    /// Has other levels answer all that was asked since the last flush; what they count then is counted already.
+    pub(super) fn repeat_for(&self, levels: &mut Machine<()>) {
+        let counts = levels.counts(FLUSHED);
+        for ask in &self.asked {
+            levels.ask(FLUSHED, ask.kind, &ask.address, ask.is_demand);
+        }
+        levels.set_counts(FLUSHED, &counts);
+    }
+
+    /// What was counted since it began to count.
+    pub(super) fn counts(&self) -> Vec<LevelCounts> {
+        self.levels.counts(FLUSHED)
+    }
+
+    #[inline]
+    pub(super) fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Counts from 0 on.
+    pub(super) fn restart_counts(&mut self) {
+        let none = vec![LevelCounts::default(); self.design.levels.len() - self.first];
+        self.levels.set_counts(FLUSHED, &none);
+        self.cycles = 0;
+    }
+}
