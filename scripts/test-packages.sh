@@ -106,10 +106,10 @@ lintian_is_content() {
     lintian --fail-on error,warning --no-tag-display-limit "$packages"/switchcost_*.deb
 }
 
-# Each crate as it would be uploaded is unpacked and compiled by itself. Nothing is uploaded. Of one version cargo unpacks a crate once:
-# without what an earlier trial unpacked, crates would be compiled as they were then.
+# Each crate as it would be uploaded is unpacked and compiled by itself. Nothing is uploaded. Of one version cargo unpacks and compiles a
+# crate once: what an earlier trial left would stand for the crates as they are now.
 crates_can_be_published() {
-    rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/switchcost-*
+    rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/switchcost-* "${CARGO_TARGET_DIR:-target}"/debug/.fingerprint/switchcost-*
     CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false cargo publish --dry-run --workspace --locked --allow-dirty
 }
 
