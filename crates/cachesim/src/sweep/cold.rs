@@ -21,7 +21,7 @@ pub(super) struct Cold {
     design: Design,
     first: usize,
     levels: Machine<()>,
-    /// Since the last flush.
+    /// Since the last flush: no more than the largest member's level has lines, since one that is full lets a line go.
     asked: Vec<Ask>,
     /// Not answered yet.
     next: Option<Ask>,
