@@ -96,6 +96,7 @@ pub(crate) mod state {
 }
 
 pub(crate) const WHY_QUANTUM: u32 = 2;
+pub(crate) const WHY_SYSCALL: u32 = 3;
 
 pub(crate) mod buffer {
     pub(crate) const EMPTY: u32 = 0;

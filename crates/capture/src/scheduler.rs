@@ -1,9 +1,9 @@
 //! Who runs next. What comes in: what each task was seen doing, in the order of their births. What goes out: which task to run, and the
 //! switch that this is. No clock, no process, no shared memory: the same sightings give the same decisions.
 //!
-//! Round robin: a task keeps the CPU through its system calls until it blocks in one, its quantum ends, or it ends. No task runs before
-//! every other is either asleep in the kernel or queued, so that a task woken by a system call gets its place in the queue at that call.
-//! Those that queue up between two such moments do so in order of birth.
+//! Round robin: a task keeps the CPU through its system calls until it blocks in one, yields, its quantum ends, or it ends. A yield is
+//! involuntary, as the kernel counts it. No task runs before every other is either asleep in the kernel or queued, so that a task woken by
+//! a system call gets its place in the queue at that call. Those that queue up between two such moments do so in order of birth.
 
 use std::collections::VecDeque;
 
@@ -14,10 +14,10 @@ use switchcost_trace::Cause;
 pub(crate) enum Seen {
     /// It has the CPU.
     Running,
-    /// It wants the CPU; its turn is over where it ran until now.
+    /// It wants the CPU.
     Queued {
-        /// Whether it gave the CPU up at the end of its quantum.
-        is_turn_over: bool,
+        /// Why it gave the CPU up and wants it again at once, where it ran until now: its quantum ended, or it yielded.
+        gave_up: Option<Cause>,
     },
     /// It sleeps in this system call.
     Blocked {
@@ -118,11 +118,13 @@ impl Scheduler {
     /// What becomes of the task that has the CPU: it keeps it, or it leaves and the reason is noted.
     fn keep_or_leave(&mut self, slot: u32, seen: Seen) -> Option<Decision> {
         let (is_voluntary, cause) = match seen {
-            Seen::Queued { is_turn_over: false } => return Some(Decision::GoOn(slot)),
-            Seen::Queued { is_turn_over: true } if self.queue.is_empty() => return Some(Decision::Renew(slot)),
-            Seen::Queued { is_turn_over: true } => {
+            Seen::Queued { gave_up: None } => return Some(Decision::GoOn(slot)),
+            Seen::Queued { gave_up: Some(cause) } if self.queue.is_empty() => {
+                return Some(if cause == Cause::Quantum { Decision::Renew(slot) } else { Decision::GoOn(slot) });
+            }
+            Seen::Queued { gave_up: Some(cause) } => {
                 self.queue.push_back(slot);
-                (false, Cause::Quantum)
+                (false, cause)
             }
             Seen::Blocked { syscall } => (true, Cause::Syscall(syscall)),
             Seen::Gone | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),

@@ -3,13 +3,15 @@
 use std::io;
 
 use switchcost_host::supervisor::TaskFiles;
+use switchcost_trace::Cause;
 
 use crate::probe::{Kernel, Probe};
-use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, slot, state};
+use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, WHY_SYSCALL, slot, state};
 use crate::ring::{Ring, SLOTS};
 use crate::scheduler::{Seen, Sighting};
 
 const EXECVE: u32 = 59;
+const SCHED_YIELD: u32 = 24;
 
 /// A task from its claim of a slot until the slot is free again.
 #[derive(Debug)]
@@ -69,7 +71,13 @@ impl Task {
         self.follow(slot.get(slot::TID));
         self.is_in_exec = before == state::IN_SYSCALL && slot.get(slot::SYSCALL) == EXECVE;
         if before == state::QUEUED && is_running {
-            return Ok(Seen::Queued { is_turn_over: slot.get(slot::WHY) == WHY_QUANTUM });
+            return Ok(Seen::Queued {
+                gave_up: match (slot.get(slot::WHY), slot.get(slot::SYSCALL)) {
+                    (WHY_QUANTUM, _) => Some(Cause::Quantum),
+                    (WHY_SYSCALL, SCHED_YIELD) => Some(Cause::Syscall(SCHED_YIELD as u16)),
+                    _ => None,
+                },
+            });
         }
         let syscall = slot.get(slot::SYSCALL);
         let kernel = match asleep_in == Some(before) {
@@ -81,7 +89,7 @@ impl Task {
         }
         let seen = match (kernel, before) {
             (Kernel::Gone, _) => Seen::Gone,
-            (Kernel::Asleep { .. }, state::QUEUED) => Seen::Queued { is_turn_over: false },
+            (Kernel::Asleep { .. }, state::QUEUED) => Seen::Queued { gave_up: None },
             (Kernel::Asleep { syscall: number }, state::IN_SYSCALL) if number == i64::from(syscall) => {
                 Seen::Blocked { syscall: syscall as u16 }
             }

@@ -1,8 +1,10 @@
 use super::Seen::{Blocked, Gone, OnItsWay, Running};
 use super::*;
 
-const QUEUED: Seen = Seen::Queued { is_turn_over: false };
-const TURN_OVER: Seen = Seen::Queued { is_turn_over: true };
+const QUEUED: Seen = Seen::Queued { gave_up: None };
+const TURN_OVER: Seen = Seen::Queued { gave_up: Some(Cause::Quantum) };
+const YIELD: Cause = Cause::Syscall(24);
+const YIELDED: Seen = Seen::Queued { gave_up: Some(YIELD) };
 const READ: Seen = Blocked { syscall: 0 };
 const IDLE: Decision = Decision::Wait { is_idle: true };
 const UNSETTLED: Decision = Decision::Wait { is_idle: false };
@@ -46,6 +48,18 @@ fn turns_go_round() {
 fn a_lone_task_gets_another_quantum_without_a_switch() {
     let mut scheduler = started(&[QUEUED, READ]);
     assert_eq!(scheduler.decide(&tasks(&[TURN_OVER, READ]), false), Decision::Renew(0));
+}
+
+#[test]
+fn a_task_that_yields_goes_behind_those_who_wait_and_goes_on_where_none_does() {
+    let mut scheduler = started(&[QUEUED, QUEUED, READ]);
+    assert_eq!(scheduler.decide(&tasks(&[YIELDED, QUEUED, READ]), false), switch(0, 1, false, YIELD));
+    assert_eq!(scheduler.decide(&tasks(&[QUEUED, YIELDED, READ]), false), switch(1, 0, false, YIELD));
+    assert_eq!(
+        scheduler.decide(&tasks(&[YIELDED, READ, READ]), false),
+        Decision::GoOn(0),
+        "with the rest of its quantum"
+    );
 }
 
 #[test]
