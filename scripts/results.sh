@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes results/ anew: what the papers' claims come to on this machine, with what it was made from.
 #
-# Usage: scripts/results.sh PROGRAM [PAPER|runtimes|--quick|--anew|--system]...      without a paper, all of them
+# Usage: scripts/results.sh PROGRAM [PAPER|runtimes|--quick|--anew|--system|--partial]...      without a paper, all of them
 #
 # Each paper's last result is kept in results/earlier/, and only those verdicts stand in the new one on which both agree. Every result
 # has a number, which is its seed: orders of runs and inputs of programs are others each time. So make results anew on another day, or hours
@@ -23,11 +23,13 @@
 # A machine that is not quiet gives results that are not worth keeping: nothing else should run meanwhile. With --quick everything
 # goes to target/results-quick instead, to see it work.
 #
+# Where commands left no record, the result that is kept stays; --partial puts the new one in its place nevertheless.
+#
 # Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 done, with commands that left no record.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|runtimes|--quick|--anew|--system]..." >&2; exit 2; }
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: scripts/results.sh PROGRAM [PAPER|runtimes|--quick|--anew|--system|--partial]..." >&2; exit 2; }
 program=$(realpath "$1")
 shift
 target=${CARGO_TARGET_DIR:-target}
@@ -37,10 +39,12 @@ quick=()
 papers=()
 system=()
 anew=no
+partial=no
 for word in "$@"; do
     case $word in
         --quick) quick=(--quick) site=$target/results-quick results=$target/results-quick/results ;;
         --anew) anew=yes ;;
+        --partial) partial=yes ;;
         --system) system=(--system) ;;
         *) papers+=("$word") ;;
     esac
@@ -185,7 +189,14 @@ for paper in "${papers[@]}"; do
     "$program" reproduce "$paper" "${quick[@]}" "${system[@]}" --seed "$(next "$paper")" "${with[@]}" --figures -o "$site" > /dev/null || one=$?
     case $one in
         0) ;;
-        3) code=3 ;;
+        3)
+            code=3
+            if [ "$partial" = no ] && [ -e "$results/$paper.json" ]; then
+                echo "results: commands of $paper left no record: $results/$paper.json stays as it is. Do what they ask for and run the same" \
+                    "again, which goes on from here; or add --partial to keep what there is ($site/$paper.json)" >&2
+                continue
+            fi
+            ;;
         *) echo "results: $paper ended with $one after $((SECONDS - start)) s; run the same again to go on where it stopped" >&2; exit 1 ;;
     esac
     keep "$paper" "$((SECONDS - start))"
