@@ -6,8 +6,8 @@ use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run,
 use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{
-    FAULTS, LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, compiled_with, living_with, marks, options,
-    scratch, switches, tool,
+    FAULTS, LONGEST, PING_PONG, PIPELINES, THREADS, YIELDS, await_that, compiled, compiled_with, living_with, marks,
+    options, scratch, switches, tool,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -207,6 +207,22 @@ fn threads_take_turns_and_share_their_address_space() {
     assert!(switches(&first).iter().any(|switch| switch.3 == Cause::Quantum));
     let (_, second) = capture(&words);
     assert_eq!(difference(&first, &second), None);
+}
+
+#[test]
+fn who_waits_by_yielding_hands_the_cpu_over_at_each_yield() {
+    let program = compiled("yields", YIELDS);
+    let (summary, chunks) = capture(&[program.to_str().expect("text")]);
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    let found = switches(&chunks);
+    let yields =
+        found.iter().filter(|&&(.., is_voluntary, cause)| !is_voluntary && cause == Cause::Syscall(24)).count();
+    // The first turn is taken, and the last handed over, without a yield.
+    assert_eq!(yields, 198, "{found:?}");
+    assert!(
+        found.iter().all(|switch| switch.3 != Cause::Quantum),
+        "nobody spins until the end of a quantum: {found:?}"
+    );
 }
 
 #[test]

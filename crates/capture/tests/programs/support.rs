@@ -284,6 +284,31 @@ int main(void)
 }
 ";
 
+/// Two threads that hand a turn to each other 200 times, and yield while they have none.
+pub(crate) const YIELDS: &str = r"
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+static atomic_long turn;
+static void *work(void *own)
+{
+    for (int i = 0; i < 100; i++) {
+        while (turn != (long)own)
+            sched_yield();
+        turn = !turn;
+    }
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    for (long i = 0; i < 2; i++)
+        if (pthread_create(&threads[i], 0, work, (void *)i))
+            return 1;
+    return pthread_join(threads[0], 0) || pthread_join(threads[1], 0);
+}
+";
+
 pub(crate) const THREADS: &str = r"
 #include <pthread.h>
 #include <stdlib.h>
