@@ -1,8 +1,11 @@
-/* How many files a program may have open. GPL-2.0-or-later, see COPYING.
+/* How many files a program may have open, and how far its heap may grow. GPL-2.0-or-later, see COPYING.
 
    Valgrind has files of its own, with the highest numbers that it is allowed, and lets no program have others, or any other hard limit. So
    the launcher starts it with a limit of many more files than a program has open, and the program is shown its own: in the system calls that
-   ask for them, and only there, Valgrind's limits are the program's. */
+   ask for them, and only there, Valgrind's limits are the program's.
+
+   Valgrind keeps 8 MiB free for the heap that brk() moves, and refuses more: malloc() goes on with mappings, but a program that has no
+   other heap ends. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -10,11 +13,17 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
+/* coregrind/pub_core_aspacemgr.h */
+Bool __real_vgPlain_am_create_reservation(Addr start, SizeT bytes, ShrinkMode mode, SSizeT extra);
+Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT bytes, ShrinkMode mode, SSizeT extra);
+
 /* coregrind/pub_core_clientstate.h */
 extern Int VG_(fd_soft_limit);
 extern Int VG_(fd_hard_limit);
 
 #define MOST 0x7fffffff
+/* What is free between a heap and the tool's own code is little more than twice as much; libraries follow behind it. */
+#define LARGEST_HEAP (512UL << 20)
 
 /* Of the program. */
 static Int soft, hard;
@@ -22,6 +31,17 @@ static Int soft, hard;
 static Int own;
 /* Before the call that sets another. */
 static Int hard_before;
+
+/* The one reservation that gives way from below is that for the heap: as much as is free there. */
+Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT bytes, ShrinkMode mode, SSizeT extra)
+{
+    SizeT more;
+
+    for (more = LARGEST_HEAP; mode == SmLower && more > bytes; more /= 2)
+        if (__real_vgPlain_am_create_reservation(start, more, mode, extra))
+            return True;
+    return __real_vgPlain_am_create_reservation(start, bytes, mode, extra);
+}
 
 static Int least(ULong one, ULong other)
 {

@@ -6,8 +6,8 @@ use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run,
 use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{
-    FAULTS, LONGEST, PING_PONG, PIPELINES, THREADS, YIELDS, await_that, compiled, compiled_with, living_with, marks,
-    options, scratch, switches, tool,
+    FAULTS, HEAP, LONGEST, PING_PONG, PIPELINES, THREADS, YIELDS, await_that, compiled, compiled_with, living_with,
+    marks, options, scratch, switches, tool,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -105,6 +105,15 @@ fn a_program_goes_on_behind_a_fault_that_it_handles() {
     let program = compiled("faults", FAULTS);
     let (summary, _) = capture(&[program.to_str().expect("a plain path")]);
     assert!(summary.statuses[0].expect("a status").success(), "registers were as they should be: {summary:?}");
+}
+
+#[test]
+fn a_heap_that_brk_moves_grows_as_far_as_is_free() {
+    for (name, flags) in [("heap", &[][..]), ("heap_in_place", &["-no-pie"]), ("heap_alone", &["-static"])] {
+        let program = compiled_with(name, HEAP, flags);
+        let (summary, _) = capture(&[program.to_str().expect("a plain path")]);
+        assert!(summary.statuses[0].expect("a status").success(), "{name}: {summary:?}");
+    }
 }
 
 #[test]

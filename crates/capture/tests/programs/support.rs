@@ -284,6 +284,22 @@ int main(void)
 }
 ";
 
+/// A heap that grows by brk alone, to 24 MiB, and is written to.
+pub(crate) const HEAP: &str = r"
+#include <unistd.h>
+int main(void)
+{
+    for (int i = 0; i < 24; i++) {
+        char *more = sbrk(1 << 20);
+        if (more == (char *)-1)
+            return 1;
+        for (int at = 0; at < 1 << 20; at += 4096)
+            more[at] = 1;
+    }
+    return 0;
+}
+";
+
 /// Two threads that hand a turn to each other 200 times, and yield while they have none.
 pub(crate) const YIELDS: &str = r"
 #include <pthread.h>
