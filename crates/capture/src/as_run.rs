@@ -214,6 +214,9 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         if self.stop.load(SeqCst) {
             return Err(Halt::Ending(Ending::Interrupted));
         }
+        if self.programs.are_to_end() {
+            return Err(Halt::Ending(Ending::CommandEnded));
+        }
         let detail = self.ring.u64_at(header::FAULT_DETAIL).load(SeqCst);
         match self.ring.u32_at(header::FAULT).load(SeqCst) {
             0 => Ok(()),

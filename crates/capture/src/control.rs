@@ -23,6 +23,8 @@ pub enum Ending {
     Finished,
     /// After the number of switches that was asked for; the tasks were ended.
     SwitchLimit,
+    /// As one of the commands had ended; the others were ended with it.
+    CommandEnded,
     /// By the caller's flag; the tasks were ended.
     Interrupted,
 }
@@ -226,6 +228,9 @@ impl<'a> Control<'a> {
         if self.stop.load(SeqCst) || self.end_flags.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
         }
+        if self.programs.are_to_end() {
+            return Err(Halt::Ending(Ending::CommandEnded));
+        }
         match self.ring.u32_at(header::FAULT).load(SeqCst) {
             0 => Ok(()),
             _ => Err(CaptureError::TooManyTasks.into()),
@@ -277,9 +282,14 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
+    fn read_reports(&mut self) -> Result<(), Halt> {
+        while self.programs.report(Duration::ZERO)?.is_some() {}
+        Ok(())
+    }
+
     /// Events that no notification announces.
     fn poll_tasks(&mut self) -> Result<(), Halt> {
-        while self.programs.report(Duration::ZERO)?.is_some() {}
+        self.read_reports()?;
         if let Some(slot) = self.scheduler.running()
             && self.ring.slot(slot).state() == state::GRANTED
             && let Some(pid) = self.tasks.gone_from(slot)?
@@ -311,6 +321,8 @@ impl<'a> Control<'a> {
     }
 
     fn switch(&mut self, switch: &Switch) -> Result<(), Halt> {
+        // Where someone rings all the time, there is no other time for it.
+        self.read_reports()?;
         if switch.from.is_some() {
             if self.stop_after_switches.is_some_and(|limit| self.switches >= limit) {
                 return Err(Halt::Ending(Ending::SwitchLimit));

@@ -13,12 +13,13 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(crate) struct Programs {
     supervisor: Supervisor,
     statuses: Vec<Option<ExitStatus>>,
+    end_with_any: bool,
 }
 
 impl Programs {
     /// `count` commands, none of which has been started.
-    pub(crate) fn new(supervisor: Supervisor, count: usize) -> Programs {
-        Programs { supervisor, statuses: vec![None; count] }
+    pub(crate) fn new(supervisor: Supervisor, count: usize, end_with_any: bool) -> Programs {
+        Programs { supervisor, statuses: vec![None; count], end_with_any }
     }
 
     /// The kernel's files about their tasks.
@@ -44,6 +45,11 @@ impl Programs {
     /// How a command has ended, if it has.
     pub(crate) fn status(&self, command: u32) -> Option<ExitStatus> {
         self.statuses.get(command as usize).copied().flatten()
+    }
+
+    /// Whether the others are to end, as one has ended that was to go on.
+    pub(crate) fn are_to_end(&self) -> bool {
+        self.end_with_any && self.statuses.iter().any(Option::is_some)
     }
 
     /// Waits for a report, but not for long. False where every command has ended, or the time for that is over.

@@ -80,6 +80,8 @@ pub struct Options {
     pub in_pid_namespace: bool,
     /// All tasks are ended after so many switches.
     pub stop_after_switches: Option<u64>,
+    /// All tasks are ended as soon as one of the commands has ended: they are to run together without end.
+    pub end_with_any: bool,
     /// What the programs read.
     pub input: Input,
     /// Where the programs' output goes.
@@ -96,6 +98,7 @@ impl Options {
             cpu: None,
             in_pid_namespace: true,
             stop_after_switches: None,
+            end_with_any: false,
             input: Input::default(),
             output: Output::default(),
             tool,
@@ -320,7 +323,7 @@ fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(
     if setting.in_pid_namespace {
         ring.hide_controller();
     }
-    Ok((Programs::new(supervisor?, commands.len()), no_pid_namespace))
+    Ok((Programs::new(supervisor?, commands.len(), options.end_with_any), no_pid_namespace))
 }
 
 fn supervisor(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<'_>) -> io::Result<Supervisor> {

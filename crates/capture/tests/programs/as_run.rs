@@ -242,6 +242,15 @@ fn a_number_of_switches_ends_everything() {
     assert_eq!((summary.ending, summary.switches), (Ending::SwitchLimit, 5));
 }
 
+#[test]
+fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
+    let commands = ["while :; do :; done", "exit 3"].map(|line| Command::new(["sh", "-c", line]));
+    let together = Options { end_with_any: true, ..as_run() };
+    let (summary, _) = traced(&commands, together, &AtomicBool::new(false));
+    assert_eq!(summary.ending, Ending::CommandEnded);
+    assert_eq!(summary.statuses[1].and_then(|status| status.code()), Some(3));
+}
+
 fn refusal(words: &[&str], options: Options) -> String {
     let drop_all = |_: &mut Chunk| Ok::<(), std::convert::Infallible>(());
     let outcome = run(&[Command::new(words.iter().copied())], options, &AtomicBool::new(false), drop_all);

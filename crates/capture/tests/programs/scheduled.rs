@@ -261,6 +261,23 @@ fn a_small_project_is_made() {
 }
 
 #[test]
+fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
+    let forever = Command::new(["sh", "-c", "while :; do :; done"]);
+    let over = Command::new(["sh", "-c", "exit 3"]);
+    let together = Options { end_with_any: true, ..options() };
+    let start = Instant::now();
+    // Nobody is left who would let the controller know of anything.
+    let (summary, _) = capture_with(&[forever.clone(), over.clone()], together);
+    assert_eq!(summary.ending, Ending::CommandEnded);
+    assert_eq!(summary.statuses[0], None);
+    assert_eq!(summary.statuses[1].and_then(|status| status.code()), Some(3));
+    let together = Options { end_with_any: true, ..options() };
+    let (summary, _) = capture_with(&[forever.clone(), over, forever], together);
+    assert_eq!(summary.ending, Ending::CommandEnded);
+    assert!(start.elapsed() < LONGEST);
+}
+
+#[test]
 fn a_number_of_switches_or_a_flag_ends_everything() {
     let forever = [Command::new(["sh", "-c", "sleep 1000 & while :; do :; done"])];
     let limited = Options { stop_after_switches: Some(5), ..options() };

@@ -27,7 +27,8 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     let temporary = folder.path().join("tmp");
     std::fs::create_dir(&temporary).map_err(Failure::Folder)?;
     let commands = programs.into_iter().map(|program| command(program, &temporary)).collect();
-    let session = Session::new(commands, order(arguments.order, arguments.quantum), None, Some(switches))?.silenced();
+    let session =
+        Session::new(commands, order(arguments.order, arguments.quantum), None, Some(switches))?.of_endless_programs();
     simulate::live(session, &arguments.designs, stretch, output).map(of_set)
 }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use switchcost_capture::{Command, Ending, Input, Options, Order, Output, Summary, Tool};
 use switchcost_facts::Root;
@@ -145,6 +146,17 @@ impl Ended {
                 say!("'{name}' ended with {}", switchcost_facts::limits::ending(status));
             }
         }
+        if summary.ending == Ending::CommandEnded {
+            let is_over = |(_, status): &(&Command, &Option<ExitStatus>)| status.is_some();
+            let ended = self.commands.iter().zip(&summary.statuses).find(is_over);
+            let name =
+                ended.map(|(command, _)| redact::shown(words(command), is_redacted).join(" ")).unwrap_or_default();
+            say!(
+                "found that '{name}' had ended after {} switches, need it to go on with the others until the last of those that \
+                 were asked for; what was captured until then is kept",
+                summary.switches
+            );
+        }
         if summary.ending == Ending::Interrupted {
             say!("interrupted; what was captured until then is kept");
         }
@@ -154,6 +166,9 @@ impl Ended {
     pub(crate) fn exit(&self, interrupt: &Interrupt) -> Exit {
         if let Some(exit) = interrupt.exit() {
             return exit;
+        }
+        if self.summary.ending == Ending::CommandEnded {
+            return Exit::Broken;
         }
         let failed = self.summary.statuses.iter().flatten().find_map(|status| Exit::of_command(*status));
         let own = if self.summary.warnings.is_empty() { Exit::Success } else { Exit::Partial };
@@ -208,9 +223,10 @@ impl Session {
         self
     }
 
-    /// The programs' own output goes nowhere.
-    pub(crate) fn silenced(mut self) -> Session {
+    /// Programs of ours, which go on without end: their own output goes nowhere, and one that ends, ends all.
+    pub(crate) fn of_endless_programs(mut self) -> Session {
         self.options.output = Output::Nowhere;
+        self.options.end_with_any = true;
         self
     }
 
