@@ -258,6 +258,8 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     *live_of(guest) = live;
     /* Valgrind's event check, which each superblock begins with, takes one from this and stops where that is below 0. */
     guest->host_EvC_COUNTER = fit;
+    /* Where a fault cuts this off, Valgrind wants to find nothing here, and there may be what the last run came to. */
+    two_words[0] = two_words[1] = 0;
     is_writing = True;
     __real_vgPlain_disp_run_translations(two_words, guest, code);
     is_writing = False;
