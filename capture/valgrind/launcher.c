@@ -2,7 +2,8 @@
 
    The tool has Valgrind's core in it; all that the core wants of a launcher is to know what to start for each program that is
    executed later. So what was built together runs together, whichever Valgrind is installed by then, or none. The core also gets a limit of open
-   files under which it finds room for its own beside the program's, and is given the program's own limit (limits.c). */
+   files under which it finds room for its own beside the program's, and is given the program's own limit (limits.c). Of a first thread's stack it
+   would allow no more than 16 MiB, whatever the program's limit is. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>
@@ -14,7 +15,10 @@
 #define TOOL "switchcost-amd64-linux"
 /* Of one length, so that nothing in the process depends on the limit. */
 #define FILES "--files="
+#define STACK "--main-stacksize="
 #define DIGITS 20
+/* Address space that is kept free where the limit is larger, or there is none. */
+#define LARGEST_STACK (1ULL << 30)
 /* More than a traced program has open. Valgrind walks over all numbers where a program closes them. */
 #define MANY_FILES 65536
 
@@ -33,23 +37,34 @@ static void note_files(char *option, size_t room)
     }
 }
 
-/* The option comes first, in the place of that of the program before. */
-static char **with_option(int count, char **arguments, char *option)
+static void note_stack(char *option, size_t room)
 {
-    int old = count > 1 && strncmp(arguments[1], FILES, strlen(FILES)) == 0;
-    char **all = calloc(count + 2, sizeof *all);
+    struct rlimit limit = { LARGEST_STACK, 0 };
+    unsigned long long bytes;
+
+    getrlimit(RLIMIT_STACK, &limit);
+    bytes = limit.rlim_cur < LARGEST_STACK ? limit.rlim_cur : LARGEST_STACK;
+    snprintf(option, room, STACK "%0*llu", DIGITS, bytes);
+}
+
+/* The options come first, in the place of those of the program before. */
+static char **with_options(int count, char **arguments, char *files, char *stack)
+{
+    int old = count > 2 && strncmp(arguments[1], FILES, strlen(FILES)) == 0 ? 2 : 0;
+    char **all = calloc(count + 3, sizeof *all);
 
     if (!all)
         return arguments;
     all[0] = arguments[0];
-    all[1] = option;
-    memcpy(all + 2, arguments + 1 + old, (count - 1 - old) * sizeof *all);
+    all[1] = files;
+    all[2] = stack;
+    memcpy(all + 3, arguments + 1 + old, (count - 1 - old) * sizeof *all);
     return all;
 }
 
 int main(int count, char **arguments)
 {
-    char self[PATH_MAX], tool[PATH_MAX], option[sizeof FILES + DIGITS];
+    char self[PATH_MAX], tool[PATH_MAX], files[sizeof FILES + DIGITS], stack[sizeof STACK + DIGITS];
     const char *folder = getenv("VALGRIND_LIB");
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
@@ -62,9 +77,10 @@ int main(int count, char **arguments)
         return 127;
     }
     self[length] = '\0';
-    note_files(option, sizeof option);
+    note_files(files, sizeof files);
+    note_stack(stack, sizeof stack);
     if (setenv("VALGRIND_LAUNCHER", self, 1) == 0)
-        execv(tool, with_option(count, arguments, option));
+        execv(tool, with_options(count, arguments, files, stack));
     perror(tool);
     return 127;
 }

@@ -20,6 +20,7 @@ Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT bytes, ShrinkMode mo
 /* coregrind/pub_core_clientstate.h */
 extern Int VG_(fd_soft_limit);
 extern Int VG_(fd_hard_limit);
+extern struct vki_rlimit VG_(client_rlimit_stack);
 
 #define MOST 0x7fffffff
 /* What is free between a heap and the tool's own code is little more than twice as much; libraries follow behind it. */
@@ -129,6 +130,8 @@ ULong limits_hand_on(void)
     own_limits.rlim_cur = soft;
     own_limits.rlim_max = least(real.rlim_max, hard);
     VG_(setrlimit)(VKI_RLIMIT_NOFILE, &own_limits);
+    /* What the program has set, Valgrind has noted alone. */
+    VG_(setrlimit)(VKI_RLIMIT_STACK, &VG_(client_rlimit_stack));
     return real.rlim_cur;
 }
 

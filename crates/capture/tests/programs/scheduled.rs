@@ -6,8 +6,8 @@ use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run,
 use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 
 use super::support::{
-    FAULTS, HEAP, LONGEST, PING_PONG, PIPELINES, THREADS, YIELDS, await_that, compiled, compiled_with, living_with,
-    marks, options, scratch, switches, tool,
+    FAULTS, HEAP, LONGEST, PING_PONG, PIPELINES, STACK, THREADS, YIELDS, await_that, compiled, compiled_with,
+    living_with, marks, options, scratch, switches, tool,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -114,6 +114,23 @@ fn a_heap_that_brk_moves_grows_as_far_as_is_free() {
         let (summary, _) = capture(&[program.to_str().expect("a plain path")]);
         assert!(summary.statuses[0].expect("a status").success(), "{name}: {summary:?}");
     }
+}
+
+#[test]
+fn a_stack_grows_as_far_as_the_program_is_allowed() {
+    let program = compiled("stack", STACK);
+    let limited = |kilobytes: u32| {
+        let line = format!("ulimit -s {kilobytes} || exit 77; exec {}", program.display());
+        let (summary, _) = capture(&["sh", "-c", &line]);
+        summary.statuses[0].expect("a status")
+    };
+    let status = limited(65_536);
+    if status.code() == Some(77) {
+        return eprintln!("skipped: no right to a stack of 64 MiB");
+    }
+    assert!(status.success(), "{status:?}");
+    let beyond = limited(16_384);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&beyond), Some(11), "{beyond:?}");
 }
 
 #[test]

@@ -300,6 +300,21 @@ int main(void)
 }
 ";
 
+/// 24 MiB of frames on the stack of the first thread.
+pub(crate) const STACK: &str = r"
+static int deep(int left)
+{
+    volatile char frame[1 << 20];
+    for (int at = 0; at < 1 << 20; at += 4096)
+        frame[at] = left;
+    return left ? deep(left - 1) + frame[0] : 0;
+}
+int main(void)
+{
+    return deep(24) != 300;
+}
+";
+
 /// Two threads that hand a turn to each other 200 times, and yield while they have none.
 pub(crate) const YIELDS: &str = r"
 #include <pthread.h>
