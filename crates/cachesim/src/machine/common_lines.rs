@@ -127,6 +127,15 @@ impl CommonLines {
         self.way_predictor().finds(line, is_store)
     }
 
+    /// The first store to a virtual line that is known to be in the list, once it is translated: gives whether it is.
+    #[inline]
+    pub(super) fn stores(&mut self, line: u64) -> bool {
+        let Some(slot) = self.is_list.then(|| self.way_predictor().find(line, false)).flatten() else { return false };
+        self.hints[slot] |= STORED;
+        self.modify(slot, ViewSet::ALL);
+        true
+    }
+
     /// What finds lines by their hints, for a loop.
     #[inline]
     pub(super) fn way_predictor(&mut self) -> WayPredictor<'_> {
@@ -341,12 +350,18 @@ impl WayPredictor<'_> {
     /// See [`CommonLines::finds`].
     #[inline(always)]
     pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
+        self.find(line, is_store).is_some()
+    }
+
+    /// The same; gives the slot.
+    #[inline(always)]
+    fn find(&mut self, line: u64, is_store: bool) -> Option<usize> {
         let guess = self.guess(line);
         let is_found = self.is_right(guess, line, is_store);
         if is_found {
             self.use_now(guess);
         }
-        is_found
+        is_found.then_some(guess)
     }
 
     /// The same of what lies in one line.

@@ -56,6 +56,10 @@ impl<L: Listener> Hierarchies<'_, L> {
             return ViewSet::NONE;
         }
         let target = self.translated(line_start, is_store, at);
+        if is_store && !level.is_write_through && self.levels[at].common_lines.stores(line) {
+            self.spend_all(at, level.hit_cycles, true);
+            return ViewSet::NONE;
+        }
         self.begin_lookup(at, kind, address);
         self.look_up_translated(RequestOfAll { at, kind, address: &target, is_demand: true })
     }
