@@ -28,6 +28,8 @@ const IS_HINT: u64 = 2;
 const HINT_BITS: u32 = 2;
 /// Guesses for each line of a level: fewer, and lines of the same low bits take each other's place too often.
 const GUESSES_A_LINE: usize = 2;
+/// Of a small level, as of a TLB: two pages in turns that take each other's place would never be found.
+const FEWEST_GUESSES: usize = 1024;
 
 /// Where each view has a line.
 pub(super) type Slots = [u32; VIEWS];
@@ -88,6 +90,7 @@ impl CommonLines {
         let is_direct = ways == 1 && sets.is_power_of_two() && !plan.has_physical_index;
         let kept = if is_list { slots } else { 0 };
         let hinted = if is_first { slots } else { 0 };
+        let guesses = if hinted > 0 { (hinted * GUESSES_A_LINE).next_power_of_two().max(FEWEST_GUESSES) } else { 1 };
         CommonLines {
             ways,
             is_list,
@@ -99,7 +102,7 @@ impl CommonLines {
             stamps: vec![0; slots],
             now: 0,
             hints: vec![0; hinted],
-            guesses: vec![0; if is_direct { 0 } else { (hinted * GUESSES_A_LINE).next_power_of_two() }],
+            guesses: vec![0; if is_direct { 0 } else { guesses }],
             direct_mask: if is_direct { slots.saturating_sub(1) } else { 0 },
             line_bits: plan.line_bits,
             used: Vec::new(),
@@ -122,6 +125,15 @@ impl CommonLines {
     #[inline]
     pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
         self.way_predictor().finds(line, is_store)
+    }
+
+    /// The first store to a virtual line that is known to be in the list, once it is translated: gives whether it is.
+    #[inline]
+    pub(super) fn stores(&mut self, line: u64) -> bool {
+        let Some(slot) = self.is_list.then(|| self.way_predictor().find(line, false)).flatten() else { return false };
+        self.hints[slot] |= STORED;
+        self.modify(slot, ViewSet::ALL);
+        true
     }
 
     /// What finds lines by their hints, for a loop.
@@ -338,12 +350,18 @@ impl WayPredictor<'_> {
     /// See [`CommonLines::finds`].
     #[inline(always)]
     pub(super) fn finds(&mut self, line: u64, is_store: bool) -> bool {
+        self.find(line, is_store).is_some()
+    }
+
+    /// The same; gives the slot.
+    #[inline(always)]
+    fn find(&mut self, line: u64, is_store: bool) -> Option<usize> {
         let guess = self.guess(line);
         let is_found = self.is_right(guess, line, is_store);
         if is_found {
             self.use_now(guess);
         }
-        is_found
+        is_found.then_some(guess)
     }
 
     /// The same of what lies in one line.

@@ -56,6 +56,10 @@ impl<L: Listener> Hierarchies<'_, L> {
             return ViewSet::NONE;
         }
         let target = self.translated(line_start, is_store, at);
+        if is_store && !level.is_write_through && self.levels[at].common_lines.stores(line) {
+            self.spend_all(at, level.hit_cycles, true);
+            return ViewSet::NONE;
+        }
         self.begin_lookup(at, kind, address);
         self.look_up_translated(RequestOfAll { at, kind, address: &target, is_demand: true })
     }
@@ -272,11 +276,29 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.exchanged(at, set, [old.key, line.key], [old.requester, line.requester]);
         if old.modified != ViewSet::NONE || level.is_left_with_effects {
             let line = Line { address: level.address_of(old.key), is_modified: false, requester: old.requester };
+            if old.modified == ViewSet::ALL && !level.is_left_with_effects && self.give_from_all(at, &line.address) {
+                return slot;
+            }
             for view in [SHARED, PRIVATE, FLUSHED] {
                 self.leave_level(view, at, Line { is_modified: old.modified.has(view), ..line });
             }
         }
         slot
+    }
+
+    /// A line that leaves modified in all views is given to the next level in one step, where that is known to hold it in all of them.
+    /// Gives whether it was.
+    fn give_from_all(&mut self, at: usize, address: &Address) -> bool {
+        let Some(next) = self.plan.levels[at].next_for_lines else { return false };
+        let level = &self.plan.levels[next];
+        if level.is_write_through || level.has_wanted_requests {
+            return false;
+        }
+        let common_lines = &mut self.levels[next].common_lines;
+        let Some(slot) = common_lines.find(level.set(address), level.key(address)) else { return false };
+        common_lines.modify(slot, ViewSet::ALL);
+        self.levels[at].common.write_backs += 1;
+        true
     }
 
     /// A store to a line that not all views hold, in a level that brings none in for it, or that asks the next level twice.
