@@ -111,6 +111,7 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
     task->is_in_syscall = True;
     task->may_wake = !is_quick(number);
     task->has_left = False;
+    sleeps_begin(tid, number, arguments);
     if (task->has_cpu) {
         stamps_look(tid);
         stream_record(SC_SYSCALL_ENTER, number, NULL, 0);

@@ -19,6 +19,11 @@ pub(crate) enum Seen {
         /// Why it gave the CPU up and wants it again at once, where it ran until now: its quantum ended, or it yielded.
         gave_up: Option<Cause>,
     },
+    /// It had the CPU, slept in this system call for too short to be seen asleep, and wants the CPU again.
+    Slept {
+        /// Its number.
+        syscall: u16,
+    },
     /// It sleeps in this system call.
     Blocked {
         /// Its number.
@@ -125,6 +130,10 @@ impl Scheduler {
             Seen::Queued { gave_up: Some(cause) } => {
                 self.queue.push_back(slot);
                 (false, cause)
+            }
+            Seen::Slept { syscall } => {
+                self.queue.push_back(slot);
+                (true, Cause::Syscall(syscall))
             }
             Seen::Blocked { syscall } => (true, Cause::Syscall(syscall)),
             Seen::Gone | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),

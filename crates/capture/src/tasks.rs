@@ -6,7 +6,7 @@ use switchcost_host::supervisor::TaskFiles;
 use switchcost_trace::Cause;
 
 use crate::probe::{Kernel, Probe};
-use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, WHY_SYSCALL, slot, state};
+use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, WHY_SLEPT, WHY_SYSCALL, slot, state};
 use crate::ring::{Ring, SLOTS};
 use crate::scheduler::{Seen, Sighting};
 
@@ -71,12 +71,11 @@ impl Task {
         self.follow(slot.get(slot::TID));
         self.is_in_exec = before == state::IN_SYSCALL && slot.get(slot::SYSCALL) == EXECVE;
         if before == state::QUEUED && is_running {
-            return Ok(Seen::Queued {
-                gave_up: match (slot.get(slot::WHY), slot.get(slot::SYSCALL)) {
-                    (WHY_QUANTUM, _) => Some(Cause::Quantum),
-                    (WHY_SYSCALL, SCHED_YIELD) => Some(Cause::Syscall(SCHED_YIELD as u16)),
-                    _ => None,
-                },
+            return Ok(match (slot.get(slot::WHY), slot.get(slot::SYSCALL)) {
+                (WHY_QUANTUM, _) => Seen::Queued { gave_up: Some(Cause::Quantum) },
+                (WHY_SYSCALL, SCHED_YIELD) => Seen::Queued { gave_up: Some(Cause::Syscall(SCHED_YIELD as u16)) },
+                (WHY_SLEPT, syscall) => Seen::Slept { syscall: syscall as u16 },
+                _ => Seen::Queued { gave_up: None },
             });
         }
         let syscall = slot.get(slot::SYSCALL);

@@ -97,6 +97,15 @@ fn a_task_that_comes_back_while_all_slept_switches_from_itself_to_itself() {
 }
 
 #[test]
+fn who_slept_for_too_short_to_be_seen_asleep_has_switched_all_the_same() {
+    let slept = Seen::Slept { syscall: 230 };
+    let mut scheduler = started(&[QUEUED, QUEUED]);
+    assert_eq!(scheduler.decide(&tasks(&[slept, QUEUED]), false), switch(0, 1, true, Cause::Syscall(230)));
+    let mut scheduler = started(&[QUEUED, READ]);
+    assert_eq!(scheduler.decide(&tasks(&[slept, READ]), false), switch(0, 0, true, Cause::Syscall(230)), "alone");
+}
+
+#[test]
 fn an_end_is_a_voluntary_switch_and_the_last_end_the_finish() {
     let mut scheduler = started(&[QUEUED, QUEUED]);
     assert_eq!(scheduler.decide(&tasks(&[Gone, QUEUED]), false), switch(0, 1, true, Cause::Exit));
