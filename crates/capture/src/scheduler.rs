@@ -24,6 +24,8 @@ pub(crate) enum Seen {
         /// Its number.
         syscall: u16,
     },
+    /// It wanted the CPU when a signal stopped it.
+    Stopped,
     /// It sleeps in this system call.
     Blocked {
         /// Its number.
@@ -136,7 +138,7 @@ impl Scheduler {
                 (true, Cause::Syscall(syscall))
             }
             Seen::Blocked { syscall } => (true, Cause::Syscall(syscall)),
-            Seen::Gone | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
+            Seen::Gone | Seen::Stopped | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
         };
         self.left = Some(Left { slot, is_voluntary, cause });
         None
