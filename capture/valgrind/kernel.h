@@ -21,6 +21,7 @@ static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 #define KERNEL_READ 0
 #define KERNEL_OPEN 2
 #define KERNEL_CLOSE 3
+#define KERNEL_FSTAT 5
 #define KERNEL_KILL 62
 #define KERNEL_GETRUSAGE 98
 #define KERNEL_GETTID 186
@@ -31,5 +32,25 @@ static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 #define KERNEL_FUTEX_WAIT 0
 #define KERNEL_FUTEX_WAKE 1
 #define KERNEL_ESRCH 3
+
+/* struct rusage: two times of two words, then fourteen counts. */
+#define RUSAGE_WORDS 18
+#define RUSAGE_VOLUNTARY 16
+#define RUSAGE_INVOLUNTARY 17
+#define RUSAGE_THREAD 1
+
+/* Switches of the calling thread. */
+struct counts {
+    ULong voluntary;
+    ULong involuntary;
+};
+
+static inline struct counts kernel_counts(void)
+{
+    ULong usage[RUSAGE_WORDS] = { 0 };
+
+    kernel_call(KERNEL_GETRUSAGE, RUSAGE_THREAD, (Addr)usage, 0, 0);
+    return (struct counts){ usage[RUSAGE_VOLUNTARY], usage[RUSAGE_INVOLUNTARY] };
+}
 
 #endif

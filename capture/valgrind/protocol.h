@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 9
+#define SC_VERSION 10
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -66,6 +66,7 @@ struct sc_header { /* at offset 0 */
 #define SC_WHY_EXECED 1
 #define SC_WHY_QUANTUM 2
 #define SC_WHY_SYSCALL 3 /* has come back from slot.syscall */
+#define SC_WHY_SLEPT 4   /* the same, in which it has slept */
 
 struct sc_slot { /* 128 bytes */
     UInt state;

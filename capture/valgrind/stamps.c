@@ -35,12 +35,6 @@ static struct rseq_area *areas;
 static Bool *is_registered;
 static ThreadId writer = VG_INVALID_THREADID;
 
-/* struct rusage: two times of two words, then fourteen counts. */
-#define RUSAGE_WORDS 18
-#define RUSAGE_VOLUNTARY 16
-#define RUSAGE_INVOLUNTARY 17
-#define RUSAGE_THREAD 1
-
 #define IS_BACK 1
 
 /* Not ordered with the instructions around it, nor need it be: stamps order the runs of one CPU, and from one to the next the kernel
@@ -56,14 +50,12 @@ static ULong time_stamp(void)
 /* What the kernel has counted since the last call, for the calling thread: it keeps its counts through an exec. */
 static ULong new_switches(struct sc_slot *slot)
 {
-    ULong usage[RUSAGE_WORDS] = { 0 };
-    ULong voluntary, involuntary;
+    struct counts now = kernel_counts();
+    ULong voluntary = now.voluntary - slot->voluntary;
+    ULong involuntary = now.involuntary - slot->involuntary;
 
-    kernel_call(KERNEL_GETRUSAGE, RUSAGE_THREAD, (Addr)usage, 0, 0);
-    voluntary = usage[RUSAGE_VOLUNTARY] - slot->voluntary;
-    involuntary = usage[RUSAGE_INVOLUNTARY] - slot->involuntary;
-    slot->voluntary = usage[RUSAGE_VOLUNTARY];
-    slot->involuntary = usage[RUSAGE_INVOLUNTARY];
+    slot->voluntary = now.voluntary;
+    slot->involuntary = now.involuntary;
     return SC_COUNTS(voluntary, involuntary);
 }
 

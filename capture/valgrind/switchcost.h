@@ -4,9 +4,9 @@
    From below: ring.c maps the shared memory and sleeps on it. buffers.c has the current buffer and its cursor. tasks.c is the table
    of tasks. stamps.c is the as-run mode. stream.c writes records. shapes.c, origins.c, builder.c and instrument.c turn superblocks
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
-   is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU. syscalls.c and
-   mappings.c report what the kernel does, threads.c what becomes of threads. gathers.c, limits.c and seccomp.c mend what Valgrind does otherwise
-   than the machine. main.c registers the tool. */
+   is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU, and sleeps.c says
+   whether a task has slept meanwhile. syscalls.c and mappings.c report what the kernel does, threads.c what becomes of threads.
+   gathers.c, limits.c and seccomp.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -35,6 +35,8 @@ struct task {
     Bool may_wake;      /* that system call is a place where another task may go on */
     Bool has_left;      /* it gave the CPU up for that system call */
     Bool has_ended;     /* without the CPU: the task that has it must record it */
+    Bool is_for_events; /* who sleeps in it has switched, however short */
+    ULong sleeps;       /* that the kernel had counted when it was entered */
     UInt syscall;
     UInt promised_slot;  /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
     Bool has_lost_birth; /* as run: the task of that slot could not be made */
@@ -230,6 +232,11 @@ void lifecycle_claim_slot(ThreadId tid);
 UInt lifecycle_expect(ThreadId maker, UInt process_slot);
 void lifecycle_bury_promised(ThreadId tid);
 void lifecycle_end_others(ThreadId tid);
+
+/* sleeps.c */
+void sleeps_begin(ThreadId tid, UInt number, const UWord *arguments);
+void sleeps_before(ThreadId tid);
+Bool sleeps_has_slept(ThreadId tid);
 
 /* turns.c */
 void turns_register(void);

@@ -11,6 +11,7 @@
 extern void VG_(poll_signals)(ThreadId tid);
 
 #define PAGE_BYTES 4096
+#define SYSCALL_PIDFD_SEND_SIGNAL 424
 
 /* These neither block nor wake a task: the caller keeps the CPU throughout. */
 static Bool is_quick(UInt number)
@@ -82,6 +83,29 @@ static Bool makes_task(UInt number)
     return number == __NR_clone || number == __NR_fork || number == __NR_vfork;
 }
 
+/* Signals that stop who gets them, if it has no handler. */
+static Bool is_stop(UWord signal)
+{
+    return signal == VKI_SIGSTOP || signal == VKI_SIGTSTP || signal == VKI_SIGTTIN || signal == VKI_SIGTTOU;
+}
+
+/* Who stops itself must have given the CPU up before. */
+static Bool may_stop(UInt number, const UWord *arguments)
+{
+    switch (number) {
+    case __NR_kill:
+    case __NR_tkill:
+    case __NR_rt_sigqueueinfo:
+    case SYSCALL_PIDFD_SEND_SIGNAL:
+        return is_stop(arguments[1]);
+    case __NR_tgkill:
+    case __NR_rt_tgsigqueueinfo:
+        return is_stop(arguments[2]);
+    default:
+        return False;
+    }
+}
+
 /* A program that handles faults may go on behind one as if nothing had been. The kernel may write the action before to where
    this one is. */
 static Bool will_handle_faults(const UWord *arguments)
@@ -111,9 +135,14 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
     task->is_in_syscall = True;
     task->may_wake = !is_quick(number);
     task->has_left = False;
+    sleeps_begin(tid, number, arguments);
     if (task->has_cpu) {
         stamps_look(tid);
         stream_record(SC_SYSCALL_ENTER, number, NULL, 0);
+    }
+    if (task->has_cpu && !is_as_run() && may_stop(number, arguments)) {
+        task->has_left = True;
+        turns_leave(tid, SC_IN_SYSCALL);
     }
     if (makes_task(number))
         ring_set_making(task->slot, True);

@@ -154,12 +154,15 @@ void turns_pass(ThreadId tid, UInt why)
 void __wrap_vgPlain_release_BigLock(ThreadId tid, ThreadStatus status, const HChar *who)
 {
     struct task *task = &tasks[tid];
+    Bool leaves = status == VgTs_WaitSys && task->has_cpu && task->is_in_syscall && task->may_wake;
 
-    if (status == VgTs_WaitSys && task->has_cpu && task->is_in_syscall && task->may_wake) {
+    if (leaves) {
         task->has_left = True;
         turns_leave(tid, SC_IN_SYSCALL);
     }
     __real_vgPlain_release_BigLock(tid, status, who);
+    if (leaves)
+        sleeps_before(tid);
 }
 
 void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who)
@@ -170,7 +173,7 @@ void __wrap_vgPlain_acquire_BigLock(ThreadId tid, const HChar *who)
     if (task->slot == NO_SLOT && !tasks_is_ending(tid))
         lifecycle_claim_slot(tid);
     if (task->slot != NO_SLOT && !task->has_cpu && !tasks_is_ending(tid)) {
-        queue(tid, SC_WHY_SYSCALL);
+        queue(tid, sleeps_has_slept(tid) ? SC_WHY_SLEPT : SC_WHY_SYSCALL);
         is_granted = await_grant(tid);
     }
     __real_vgPlain_acquire_BigLock(tid, who);

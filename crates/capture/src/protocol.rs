@@ -2,7 +2,7 @@
 //! holds the two against each other. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 pub(crate) const SYSTEM: u32 = 2;
@@ -97,6 +97,7 @@ pub(crate) mod state {
 
 pub(crate) const WHY_QUANTUM: u32 = 2;
 pub(crate) const WHY_SYSCALL: u32 = 3;
+pub(crate) const WHY_SLEPT: u32 = 4;
 
 pub(crate) mod buffer {
     pub(crate) const EMPTY: u32 = 0;

@@ -19,6 +19,13 @@ pub(crate) enum Seen {
         /// Why it gave the CPU up and wants it again at once, where it ran until now: its quantum ended, or it yielded.
         gave_up: Option<Cause>,
     },
+    /// It had the CPU, slept in this system call for too short to be seen asleep, and wants the CPU again.
+    Slept {
+        /// Its number.
+        syscall: u16,
+    },
+    /// It wanted the CPU when a signal stopped it.
+    Stopped,
     /// It sleeps in this system call.
     Blocked {
         /// Its number.
@@ -126,8 +133,12 @@ impl Scheduler {
                 self.queue.push_back(slot);
                 (false, cause)
             }
+            Seen::Slept { syscall } => {
+                self.queue.push_back(slot);
+                (true, Cause::Syscall(syscall))
+            }
             Seen::Blocked { syscall } => (true, Cause::Syscall(syscall)),
-            Seen::Gone | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
+            Seen::Gone | Seen::Stopped | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
         };
         self.left = Some(Left { slot, is_voluntary, cause });
         None

@@ -5,8 +5,8 @@ use std::io;
 use switchcost_host::supervisor::TaskFiles;
 use switchcost_trace::Cause;
 
-use crate::probe::{Kernel, Probe};
-use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, WHY_SYSCALL, slot, state};
+use crate::probe::{Kernel, Probe, may_be};
+use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, WHY_SLEPT, WHY_SYSCALL, slot, state};
 use crate::ring::{Ring, SLOTS};
 use crate::scheduler::{Seen, Sighting};
 
@@ -71,12 +71,11 @@ impl Task {
         self.follow(slot.get(slot::TID));
         self.is_in_exec = before == state::IN_SYSCALL && slot.get(slot::SYSCALL) == EXECVE;
         if before == state::QUEUED && is_running {
-            return Ok(Seen::Queued {
-                gave_up: match (slot.get(slot::WHY), slot.get(slot::SYSCALL)) {
-                    (WHY_QUANTUM, _) => Some(Cause::Quantum),
-                    (WHY_SYSCALL, SCHED_YIELD) => Some(Cause::Syscall(SCHED_YIELD as u16)),
-                    _ => None,
-                },
+            return Ok(match (slot.get(slot::WHY), slot.get(slot::SYSCALL)) {
+                (WHY_QUANTUM, _) => Seen::Queued { gave_up: Some(Cause::Quantum) },
+                (WHY_SYSCALL, SCHED_YIELD) => Seen::Queued { gave_up: Some(Cause::Syscall(SCHED_YIELD as u16)) },
+                (WHY_SLEPT, syscall) => Seen::Slept { syscall: syscall as u16 },
+                _ => Seen::Queued { gave_up: None },
             });
         }
         let syscall = slot.get(slot::SYSCALL);
@@ -89,14 +88,15 @@ impl Task {
         }
         let seen = match (kernel, before) {
             (Kernel::Gone, _) => Seen::Gone,
+            (Kernel::Asleep { is_stopped: true, .. }, state::QUEUED) => Seen::Stopped,
             (Kernel::Asleep { .. }, state::QUEUED) => Seen::Queued { gave_up: None },
-            (Kernel::Asleep { syscall: number }, state::IN_SYSCALL) if number == i64::from(syscall) => {
+            (Kernel::Asleep { syscall: number, .. }, state::IN_SYSCALL) if may_be(number, syscall) => {
                 Seen::Blocked { syscall: syscall as u16 }
             }
             _ => Seen::OnItsWay,
         };
         // In an exec it is Valgrind that starts anew, and sleeps where it likes.
-        let is_asleep = matches!(seen, Seen::Queued { .. } | Seen::Blocked { .. }) && !self.is_in_exec;
+        let is_asleep = matches!(seen, Seen::Queued { .. } | Seen::Stopped | Seen::Blocked { .. }) && !self.is_in_exec;
         self.asleep_in = is_asleep.then_some(before);
         Ok(seen)
     }

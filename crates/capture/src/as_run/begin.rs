@@ -5,7 +5,7 @@ use switchcost_trace::{Cause, TaskId};
 use super::causes::{Fate, is_sleep, judge};
 use super::{AsRun, Ending, Halt, Left, Run, order};
 use crate::decode::{Counts, Stamp, Take};
-use crate::probe::Kernel;
+use crate::probe::{Kernel, may_be};
 use crate::protocol::{slot, state};
 use crate::ring::Full;
 
@@ -64,7 +64,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         }
         Ok(match kernel {
             Kernel::Gone => Some(Fate::Gone),
-            Kernel::Asleep { syscall } if before == state::IN_SYSCALL && syscall == i64::from(number) => {
+            Kernel::Asleep { syscall, .. } if before == state::IN_SYSCALL && may_be(syscall, number) => {
                 Some(Fate::Asleep)
             }
             _ if self.is_over => Some(Fate::Unknown),

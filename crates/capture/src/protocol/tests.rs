@@ -139,6 +139,7 @@ fn numbers_are_those_of_the_tool() {
         ("SC_ENDED", state::ENDED.into()),
         ("SC_WHY_QUANTUM", WHY_QUANTUM.into()),
         ("SC_WHY_SYSCALL", WHY_SYSCALL.into()),
+        ("SC_WHY_SLEPT", WHY_SLEPT.into()),
         ("SC_EMPTY", buffer::EMPTY.into()),
         ("SC_HELD", buffer::HELD.into()),
         ("SC_FULL", buffer::FULL.into()),

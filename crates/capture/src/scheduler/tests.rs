@@ -1,4 +1,4 @@
-use super::Seen::{Blocked, Gone, OnItsWay, Running};
+use super::Seen::{Blocked, Gone, OnItsWay, Running, Stopped};
 use super::*;
 
 const QUEUED: Seen = Seen::Queued { gave_up: None };
@@ -94,6 +94,24 @@ fn a_task_that_comes_back_while_all_slept_switches_from_itself_to_itself() {
     assert_eq!(scheduler.decide(&tasks(&[sleep, READ]), false), IDLE);
     assert_eq!(scheduler.decide(&tasks(&[sleep, READ]), false), IDLE);
     assert_eq!(scheduler.decide(&tasks(&[QUEUED, READ]), false), switch(0, 0, true, Cause::Syscall(35)));
+}
+
+#[test]
+fn who_slept_for_too_short_to_be_seen_asleep_has_switched_all_the_same() {
+    let slept = Seen::Slept { syscall: 230 };
+    let mut scheduler = started(&[QUEUED, QUEUED]);
+    assert_eq!(scheduler.decide(&tasks(&[slept, QUEUED]), false), switch(0, 1, true, Cause::Syscall(230)));
+    let mut scheduler = started(&[QUEUED, READ]);
+    assert_eq!(scheduler.decide(&tasks(&[slept, READ]), false), switch(0, 0, true, Cause::Syscall(230)), "alone");
+}
+
+#[test]
+fn a_task_that_is_stopped_gets_no_turn_before_it_is_continued() {
+    let mut scheduler = started(&[QUEUED, QUEUED, QUEUED]);
+    assert_eq!(scheduler.decide(&tasks(&[QUEUED, QUEUED, QUEUED]), false), Decision::GoOn(0));
+    assert_eq!(scheduler.decide(&tasks(&[TURN_OVER, Stopped, QUEUED]), false), switch(0, 2, false, Cause::Quantum));
+    assert_eq!(scheduler.decide(&tasks(&[Stopped, Stopped, READ]), false), IDLE);
+    assert_eq!(scheduler.decide(&tasks(&[Stopped, QUEUED, READ]), false), switch(2, 1, true, Cause::Syscall(0)));
 }
 
 #[test]

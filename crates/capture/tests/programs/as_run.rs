@@ -2,27 +2,15 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use switchcost_capture::{Command, Ending, Options, Order, Summary, run};
-use switchcost_trace::{Cause, Chunk, Mark, TaskId, TraceReader};
+use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 use switchcost_units::CpuId;
 
 use super::support::{
-    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, recorded, switches, tool,
+    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, switches, tool, traced,
 };
 
 fn as_run() -> Options {
     Options { order: Order::AsRun, ..options() }
-}
-
-/// A capture into a trace, which keeps every rule of the format, and its chunks.
-fn traced(commands: &[Command], options: Options, stop: &AtomicBool) -> (Summary, Vec<Chunk>) {
-    let (summary, trace) = recorded(commands, options, stop);
-    let mut reader = TraceReader::new(&trace[..]).expect("a trace");
-    let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
-    while reader.next_into(&mut chunk).expect("a whole trace") {
-        chunks.push(chunk.clone());
-    }
-    assert_eq!(switches(&chunks).len() as u64, summary.switches);
-    (summary, chunks)
 }
 
 fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command as Process;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, mkfifoat};
@@ -12,13 +12,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, run};
 use switchcost_trace::Chunk;
 
-use super::support::{await_that, compiled, living_with, options, processes_with, recorded, scratch, tool};
+use super::support::{await_that, compiled, in_time, living_with, options, processes_with, recorded, scratch, tool};
 
 const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 50_000 }, Order::AsRun];
 /// In the environment of the traced programs alone.
 const MARK: &str = "SWITCHCOST_TEST_DEATHS";
-/// Far longer than any of these captures takes.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Starts so many threads, which all live until the last has come.
 const MANY_THREADS: &str = r"
@@ -51,23 +49,6 @@ int main(int count, char **words)
 fn many_threads(count: u32) -> Command {
     let program = compiled("many_threads", MANY_THREADS);
     Command::new([program.into_os_string(), count.to_string().into()])
-}
-
-/// Sets the flag where the time is over, so that a capture that would not end fails its test.
-fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
-    let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let start = std::time::Instant::now();
-            while !is_over.load(SeqCst) && start.elapsed() < PATIENCE {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            stop.store(true, SeqCst);
-        });
-        let outcome = body(&stop);
-        is_over.store(true, SeqCst);
-        outcome
-    })
 }
 
 fn sound(commands: &[Command], options: Options, stop: &AtomicBool) -> Summary {

@@ -11,3 +11,4 @@ mod scheduled;
 mod signals;
 mod support;
 mod surroundings;
+mod waits;

@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use switchcost_capture::{Command, Options, Order, Output, Summary, Tool, record};
 use switchcost_trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, TraceReader};
 
 /// Only what hangs takes so long.
 pub(crate) const LONGEST: Duration = Duration::from_secs(300);
+
+/// Far longer than a capture takes of which a test fears that it does not end.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The tool that SWITCHCOST_TOOL_DIR names, or the one built from the sources beside this crate.
 pub(crate) fn tool() -> Tool {
@@ -60,6 +63,35 @@ pub(crate) fn recorded(commands: &[Command], options: Options, stop: &AtomicBool
     let report = switchcost_trace::check(TraceReader::new(&trace[..]).expect("a trace"));
     assert!(report.is_sound(), "{:?} {:?}", report.problems, report.loss);
     (summary, trace)
+}
+
+/// Sets the flag where the time is over, so that a capture that would not end fails its test.
+pub(crate) fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
+    let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let start = std::time::Instant::now();
+            while !is_over.load(SeqCst) && start.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            stop.store(true, SeqCst);
+        });
+        let outcome = body(&stop);
+        is_over.store(true, SeqCst);
+        outcome
+    })
+}
+
+/// A capture into a trace, which keeps every rule of the format, and its chunks.
+pub(crate) fn traced(commands: &[Command], options: Options, stop: &AtomicBool) -> (Summary, Vec<Chunk>) {
+    let (summary, trace) = recorded(commands, options, stop);
+    let mut reader = TraceReader::new(&trace[..]).expect("a trace");
+    let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        chunks.push(chunk.clone());
+    }
+    assert_eq!(switches(&chunks).len() as u64, summary.switches);
+    (summary, chunks)
 }
 
 pub(crate) fn marks(chunks: &[Chunk]) -> impl Iterator<Item = &Mark> {

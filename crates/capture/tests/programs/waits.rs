@@ -1,0 +1,105 @@
+//! Tasks that sleep for a short time, and tasks that are stopped and continued.
+
+use switchcost_capture::{Command, Ending, Options, Order, Summary};
+use switchcost_trace::{Cause, Chunk};
+
+use super::support::{compiled, in_time, options, switches, traced};
+
+const CLOCK_NANOSLEEP: u16 = 230;
+const TGKILL: u16 = 234;
+
+/// What a program is that must end well, and its switches.
+fn captured(name: &str, source: &str, order: Order) -> (Summary, Vec<Chunk>) {
+    let program = compiled(name, source);
+    let options = Options { order, ..options() };
+    let (summary, chunks) = in_time(|stop| traced(&[Command::new([&program])], options, stop));
+    assert_eq!(summary.ending, Ending::Finished, "{order:?}");
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+    (summary, chunks)
+}
+
+fn voluntary_at(chunks: &[Chunk], call: u16) -> usize {
+    let is_it = |&&(.., is_voluntary, cause): &&(u32, u32, bool, Cause)| is_voluntary && cause == Cause::Syscall(call);
+    switches(chunks).iter().filter(is_it).count()
+}
+
+/// Sleeps for a microsecond a hundred times, beside a process that computes until then.
+const SHORT_SLEEPS: &str = r"
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+    volatile int *is_over = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status;
+    if (fork() == 0) {
+        while (!*is_over) {}
+        _exit(0);
+    }
+    for (int i = 0; i < 100; i++)
+        nanosleep(&(struct timespec){ 0, 1000 }, 0);
+    *is_over = 1;
+    return wait(&status) < 0 || status;
+}
+";
+
+#[test]
+fn a_sleep_too_short_to_be_seen_is_a_switch_all_the_same() {
+    let order = Order::Scheduled { quantum_instructions: 50_000 };
+    let (_, chunks) = captured("short_sleeps", SHORT_SLEEPS, order);
+    assert_eq!(voluntary_at(&chunks, CLOCK_NANOSLEEP), 100, "{:?}", switches(&chunks));
+}
+
+/// Stops a process that computes, one that sleeps for a time, one that waits for ever, and one that stops itself.
+const STOPS: &str = r"
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile long *rounds;
+static void compute(void) { for (;;) ++*rounds; }
+static void sleep_long(void) { nanosleep(&(struct timespec){ 1000, 0 }, 0); }
+static void wait_for_ever(void) { poll(0, 0, -1); }
+static void stop_itself(void) { raise(SIGSTOP); wait_for_ever(); }
+static void spin(void) { for (volatile int i = 0; i < 200000; i++) {} }
+static int check(void (*work)(void))
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        work();
+    spin();
+    if (work != stop_itself)
+        kill(child, SIGSTOP);
+    if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
+        return 1;
+    long before = *rounds;
+    spin();
+    if (*rounds != before)
+        return 2;
+    kill(child, SIGCONT);
+    if (waitpid(child, &status, WCONTINUED) != child || !WIFCONTINUED(status))
+        return 3;
+    while (work == compute && *rounds == before)
+        sched_yield();
+    kill(child, SIGKILL);
+    return waitpid(child, &status, 0) != child || !WIFSIGNALED(status);
+}
+int main(void)
+{
+    rounds = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return check(compute) || check(sleep_long) || check(wait_for_ever) || check(stop_itself);
+}
+";
+
+#[test]
+fn who_is_stopped_gets_no_turn_before_it_is_continued_and_holds_no_one_up() {
+    let scheduled = Order::Scheduled { quantum_instructions: 50_000 };
+    let (_, chunks) = captured("stops", STOPS, scheduled);
+    assert_eq!(voluntary_at(&chunks, TGKILL), 1, "who stops itself leaves the CPU: {:?}", switches(&chunks));
+    captured("stops", STOPS, Order::AsRun);
+}
