@@ -128,6 +128,47 @@ fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
 }
 
 #[test]
+fn where_a_wait_may_have_ended_by_time_it_is_not_said_that_more_at_a_time_helps() {
+    let may_be_timed = [
+        "epoll_wait",
+        "epoll_pwait",
+        "epoll_pwait2",
+        "poll",
+        "ppoll",
+        "select",
+        "pselect6",
+        "io_getevents",
+        "io_uring_enter",
+    ];
+    for call in may_be_timed {
+        let entry = Entry::SystemCall(call.to_owned());
+        let found = changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])));
+        assert_eq!(found, [Change::FewerWakeUps { call: call.to_owned() }]);
+    }
+}
+
+#[test]
+fn threads_of_a_runtime_that_sleep_by_themselves_are_not_to_sleep_longer() {
+    for call in ["nanosleep", "clock_nanosleep"] {
+        let sleeping = |switches| tasks(vec![cause(Why::Blocked, Entry::SystemCall(call.to_owned()), switches)]);
+        let of_go = |switches| Tasks { runtime: Some("Go".to_owned()), ..sleeping(switches) };
+        let collector = Tasks { name: "ZDriver".to_owned(), ..sleeping(1000) };
+        assert_eq!(changes(&observation(of_go(1000))), []);
+        assert_eq!(changes(&observation(collector)), []);
+        // Beside a program of which most do sleep by its own will, what is won is of these.
+        let both = |own, go| {
+            let mut both = observation(Tasks { run_ns: Nanos(WINDOW), ..sleeping(own) });
+            both.tasks.push(Tasks { process: Some(8), run_ns: Nanos(0), ..of_go(go) });
+            advice(&both)
+        };
+        assert_eq!(both(40_000, 60_000), []);
+        let (alone, beside) = (both(60_000, 0), both(60_000, 30_000));
+        assert_eq!(beside[0].change, Change::SleepLonger { call: call.to_owned() });
+        assert!(alone[0].at_most.cpu_share <= beside[0].at_most.cpu_share, "{alone:?} {beside:?}");
+    }
+}
+
+#[test]
 fn what_costs_nothing_needs_no_advice() {
     let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
     assert_eq!(changes(&observation(few)), [Change::Nothing]);

@@ -209,7 +209,13 @@ fn what_to_change(change: &Change) -> String {
         Change::MoreForEachWakeUp { call } => {
             format!("more work for each wake-up (batches, larger buffers): most switches wait in {call}")
         }
-        Change::SleepLonger { call } => format!("to sleep longer and so less often: most switches wait in {call}"),
+        Change::FewerWakeUps { call } => format!(
+            "where data ends the waits, more work for each wake-up (batches, larger buffers); where a time does, a longer one, and what is \
+             polled for is noticed as much later: most switches wait in {call}, and which of the two ended a wait is not recorded"
+        ),
+        Change::SleepLonger { call } => format!(
+            "to sleep longer and so less often, and what is polled for is noticed as much later: most switches wait in {call}"
+        ),
     }
 }
 

@@ -199,6 +199,28 @@ fn what_takes_next_to_no_cpu_is_reported_in_time_a_second_and_without_advice() {
 }
 
 #[test]
+fn advice_on_waits_says_what_is_not_known_and_what_it_costs() {
+    let waits_in = |call: &str| {
+        let mut waits = large();
+        let first = &mut waits.tasks[0];
+        let entry = Entry::SystemCall(call.to_owned());
+        first.causes = vec![Cause { entry, switches: first.voluntary, ..first.causes[0].clone() }];
+        first.run_ns = Nanos(100_000_000);
+        waits.tasks.truncate(1);
+        waits.window_ns = Nanos(1_000_000_000);
+        screen(&waits).replace('\n', " ")
+    };
+    let batches = "Most likely to help: more work for each wake-up";
+    let reads = waits_in("read");
+    assert!(reads.contains(batches), "{reads}");
+    let polls = waits_in("epoll_pwait");
+    assert!(!polls.contains(batches) && polls.contains("where data ends the waits, more work"), "{polls}");
+    assert!(polls.contains("which of the two ended a wait is not recorded"), "{polls}");
+    let sleeps = waits_in("clock_nanosleep");
+    assert!(sleeps.contains("what is polled for is noticed as much later"), "{sleeps}");
+}
+
+#[test]
 fn interrupts_that_are_much_of_the_cost_are_reported() {
     let mut preempted = large();
     let first = &mut preempted.tasks[0];
