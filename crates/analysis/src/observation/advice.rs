@@ -1,6 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Cause, Entry, FutexWait, Observation, Subject, Tasks, Why};
+use switchcost_observation::{Cause, Entry, FutexWait, Observation, Source, Subject, Tasks, Throttled, Why};
+use switchcost_units::Nanos;
 
 use super::{CauseFinding, NeighbourFinding, ProcessFinding, cost, observed, runtimes};
 
@@ -56,6 +57,10 @@ pub enum Change {
     RaiseQuota {
         /// Its name; hostile text until escaped.
         group: String,
+        /// For how long it kept tasks of the group from running, observed or not.
+        throttled_ns: Nanos,
+        /// Whether all of the group was observed: else what it wins them is the time that the observed themselves waited for quotas.
+        is_whole: bool,
     },
     /// Another program takes the CPU while others idle: give one of the two another.
     Separate {
@@ -103,8 +108,12 @@ pub(super) fn find(
     causes: &[CauseFinding],
     neighbours: &[NeighbourFinding],
 ) -> Vec<Advice> {
-    let mut advice: Vec<Advice> =
-        observation.throttled.iter().filter(|group| group.throttled_ns.0 > 0).map(raise).collect();
+    let mut advice: Vec<Advice> = observation
+        .throttled
+        .iter()
+        .filter(|group| group.throttled_ns.0 > 0)
+        .map(|group| raise(observation, group))
+        .collect();
     if all.is_negligible() || all.share.is_some_and(|share| share.high < WORTH) {
         advice.push(Advice { change: Change::Nothing, at_most: AtMost::default() });
         return advice;
@@ -116,9 +125,26 @@ pub(super) fn find(
     advice
 }
 
-fn raise(group: &switchcost_observation::Throttled) -> Advice {
-    let at_most = AtMost { cpu_share: None, waits_ns: Some(group.throttled_ns.0) };
-    Advice { change: Change::RaiseQuota { group: group.group.clone() }, at_most }
+/// The time of a group is that of all its tasks. Where others than the observed may be among them, these win at most what they waited for
+/// quotas themselves, of whichever group, where that was counted.
+fn raise(observation: &Observation, group: &Throttled) -> Advice {
+    let is_whole = match &observation.subject {
+        Subject::Everything => true,
+        Subject::ControlGroup(observed) => is_within(&group.group, observed),
+        Subject::Command(_) | Subject::Processes(_) => false,
+    };
+    let own = observation.waits.iter().fold(0u64, |sum, waits| sum.saturating_add(waits.throttled_ns.0));
+    let own = (observation.source == Source::Bpf && !observation.waits.is_empty()).then_some(own);
+    let waits_ns = if is_whole { Some(group.throttled_ns.0) } else { own };
+    let (name, throttled_ns) = (group.group.clone(), group.throttled_ns);
+    let change = Change::RaiseQuota { group: name, throttled_ns, is_whole };
+    Advice { change, at_most: AtMost { cpu_share: None, waits_ns } }
+}
+
+/// Whether a control group is this one, or below it.
+fn is_within(group: &str, above: &str) -> bool {
+    let (group, above) = (group.trim_matches('/'), above.trim_matches('/'));
+    group.strip_prefix(above).is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with('/'))
 }
 
 /// What the premises of an advice are looked up in: it is given where each of them was counted.

@@ -1,6 +1,8 @@
 //! Each advice on an observation where it is right, and on one where its premise does not hold.
 
-use switchcost_observation::{CpuTime, Entry, FutexWait, Observation, Pair, Subject, Tasks, Throttled, Why};
+use switchcost_observation::{
+    CpuTime, Entry, FutexWait, Observation, Pair, Source, Subject, Tasks, Throttled, Waits, Why,
+};
 use switchcost_units::{CpuId, Nanos};
 
 use super::tests::{cause, observation, read, reloaded_ns, tasks};
@@ -184,9 +186,43 @@ fn a_quota_is_to_be_raised_where_it_bound() {
         advice(&Observation { throttled: vec![group], ..observation(few) })
     };
     let bound = throttled(700);
-    assert_eq!(bound[0].change, Change::RaiseQuota { group: "build".to_owned() });
+    assert_eq!(bound[0].change, raise(700, true));
     assert_eq!((bound[0].at_most.cpu_share, bound[0].at_most.waits_ns), (None, Some(700)));
     assert_eq!(throttled(0)[0].change, Change::Nothing);
+}
+
+fn raise(ns: u64, is_whole: bool) -> Change {
+    Change::RaiseQuota { group: "build".to_owned(), throttled_ns: Nanos(ns), is_whole }
+}
+
+#[test]
+fn of_a_quota_that_others_share_the_observed_win_what_they_waited_for_it_themselves() {
+    let found = |subject: Subject, source, waits: Vec<Waits>| {
+        let group =
+            Throttled { group: "build".to_owned(), times: 9, throttled_ns: Nanos(2_000), joined_after_ns: None };
+        let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
+        let found = advice(&Observation { throttled: vec![group], subject, source, waits, ..observation(few) });
+        (found[0].change.clone(), found[0].at_most.waits_ns)
+    };
+    let waited = |process| Waits {
+        process,
+        process_name: "worker".to_owned(),
+        nobody_ns: Nanos(5),
+        throttled_ns: Nanos(8),
+        moved_ns: Nanos(0),
+        others_ns: Nanos(0),
+    };
+    let some = || Subject::Processes(vec![7, 8]);
+    let (part, whole) = (raise(2_000, false), raise(2_000, true));
+    assert_eq!(found(some(), Source::Bpf, vec![waited(7), waited(8)]), (part.clone(), Some(16)));
+    assert_eq!(found(some(), Source::Perf, Vec::new()), (part.clone(), None), "not counted");
+    let group = |name: &str| Subject::ControlGroup(name.to_owned());
+    for observed in ["build", "/build", "/"] {
+        assert_eq!(found(group(observed), Source::Bpf, vec![waited(7)]), (whole.clone(), Some(2_000)), "{observed}");
+    }
+    for observed in ["build/one", "bui"] {
+        assert_eq!(found(group(observed), Source::Bpf, vec![waited(7)]), (part.clone(), Some(8)), "{observed}");
+    }
 }
 
 #[test]
