@@ -36,7 +36,7 @@ const GREEN: Band = band(
     "run queues in user space: Boost.Fiber 48, Arachne 56, Go 170 to 200 ns; gtthread 1.2 to 1.4 us (Michigan poster)",
 );
 const ASYNC: Band = band(20.0, 600.0, "run queues in user space: Boost.Fiber 48, Arachne 56, Go 170 to 200 ns");
-const SAME_CPU: Band = band(
+pub(crate) const SAME_CPU: Band = band(
     300.0,
     10_000.0,
     "kernel switches on one CPU: 0.41 us (ghOSt, table 3), 0.62 (Michigan poster), 1.35 (blog), 3.8 (Li et al. 2007)",

@@ -4,6 +4,7 @@
 //! One run is one value: what the preempted twin used more than the other, in core cycles, over its preemptions. Core cycles are CPU
 //! time over the time that a chain of multiplications took meanwhile. What is reported in nanoseconds is at the mean clock of all runs.
 
+mod doubt;
 mod power;
 mod service;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use crate::findings::Estimate;
 use crate::order_statistics::median;
 use crate::serialised::or_null;
 
+pub use doubt::{Doubt, LEAST_NS, doubt};
 pub use power::{Power, half_width_ns, power};
 pub use service::ServiceFindings;
 

@@ -564,6 +564,21 @@ mod tests {
     }
 
     #[test]
+    fn every_design_of_an_example_exists() {
+        fn texts(command: &clap::Command) -> Vec<String> {
+            let own = command.get_after_help().map(ToString::to_string);
+            own.into_iter().chain(command.get_subcommands().flat_map(texts)).collect()
+        }
+        let texts = texts(&Cli::command()).join("\n");
+        let named = || texts.split("--design ").skip(1).filter_map(|rest| rest.split_whitespace().next());
+        assert!(named().count() > 5, "{texts}");
+        for name in named().flat_map(|names| names.split(',')) {
+            let is_known = ["host", "list"].contains(&name) || name.ends_with(".toml");
+            assert!(is_known || switchcost_cachesim::shipped::find(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
     fn a_mistake_is_reported_with_words_that_can_be_shown() {
         for (words, reported) in [
             (&["report", "--\u{1b}[2J"][..], "unexpected argument '--\\u{1b}[2J' found"),

@@ -365,6 +365,7 @@ impl Failure {
                 | Failure::Taken(_)
                 | Failure::Write(WriteRecordError::Exists(_))
                 | Failure::WriteSimulation(WriteSimulationError::Exists(_))
+                | Failure::WriteInjection(switchcost_injection::WriteInjectionError::Exists(_))
                 | Failure::OneRecord(_)
                 | Failure::HistoryOfOther(_)
                 | Failure::SameRun { .. }
@@ -433,6 +434,18 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_that_would_replace_another_is_a_mistake_of_usage() {
+        let path = || PathBuf::from("there");
+        for failure in [
+            Failure::Write(WriteRecordError::Exists(path())),
+            Failure::WriteSimulation(WriteSimulationError::Exists(path())),
+            Failure::WriteInjection(switchcost_injection::WriteInjectionError::Exists(path())),
+        ] {
+            assert_eq!(failure.exit(), Exit::Usage, "{failure}");
+        }
+    }
 
     #[test]
     fn a_command_that_fails_ends_us_as_it_would_have_ended_for_a_shell() {

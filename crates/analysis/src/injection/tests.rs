@@ -227,3 +227,21 @@ fn a_move_is_told_beside_a_preemption_and_is_no_part_of_it() {
     assert!((direct.estimate - 9_000.0).abs() < 5.0 && (more - 6_000.0).abs() < 10.0, "{direct:?} {more}");
     assert_eq!((moved.cpu, moved.found.runs, found.footprints[0].runs), (CpuId(0), 10, 10));
 }
+
+#[test]
+fn a_result_that_no_preemption_can_have_is_doubted() {
+    let of = |direct: f64, touched: f64| {
+        let near = |cost: f64, block: u32| cost + f64::from(block % 5) * 10.0;
+        let pass = |block| [run(block, 0, near(direct, block), 0.0), run(block, 1, near(touched, block + 1), 0.0)];
+        let record = record((0..10).flat_map(pass).collect());
+        (doubt(&record, &analyse(&record)), record)
+    };
+    assert_eq!(of(9_000.0, 10_500.0).0, None);
+    assert_eq!(of(LEAST_NS, 10_500.0).0, None, "as little as was ever published");
+    assert_eq!(of(9_000.0, 9_000.0).0, None, "cold caches may cost nothing");
+    assert!(matches!(of(192.0, 10_500.0).0, Some(Doubt::BelowSwitches(_))));
+    assert!(matches!(of(8_240.0, 4_700.0).0, Some(Doubt::ColdCachesBelowZero(_))));
+    let mut nobody = of(0.0, -500.0).1;
+    nobody.header.plan.preempts_nobody = true;
+    assert_eq!(doubt(&nobody, &analyse(&nobody)), None, "no one was preempted");
+}

@@ -1,8 +1,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Cause, Entry, FutexWait, Observation, Subject, Tasks, Why};
+use switchcost_observation::{Cause, Entry, FutexWait, Observation, Source, Subject, Tasks, Throttled, Why};
+use switchcost_units::Nanos;
 
-use super::{CauseFinding, NeighbourFinding, ProcessFinding, cost, observed};
+use super::{CauseFinding, NeighbourFinding, ProcessFinding, cost, observed, runtimes};
 
 /// Below this share of a workload's CPU time nothing about its switches is worth a change.
 const WORTH: f64 = 0.01;
@@ -15,25 +16,13 @@ const FREE_CPUS: f64 = 0.5;
 
 /// Calls in which a task waits for input, or for room for its output: more of it at a time makes fewer waits. Who waits for another
 /// process to end, say, has nothing to do more of.
-const TRANSFERS: [&str; 27] = [
-    "read",
-    "readv",
-    "pread64",
-    "preadv",
-    "preadv2",
-    "write",
-    "writev",
-    "pwrite64",
-    "pwritev",
-    "pwritev2",
-    "recvfrom",
-    "recvmsg",
-    "recvmmsg",
-    "sendto",
-    "sendmsg",
-    "sendmmsg",
-    "accept",
-    "accept4",
+const TRANSFERS: [&str; 18] = [
+    "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2", "recvfrom",
+    "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "accept", "accept4",
+];
+
+/// Calls in which a task waits for these or for a time, whichever is first: which of the two ended a wait is not recorded.
+const TRANSFERS_OR_TIMES: [&str; 9] = [
     "epoll_wait",
     "epoll_pwait",
     "epoll_pwait2",
@@ -44,6 +33,9 @@ const TRANSFERS: [&str; 27] = [
     "io_getevents",
     "io_uring_enter",
 ];
+
+/// Calls in which a task waits for a time alone.
+const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
 
 /// What is likely to make a workload lose less to its switches, and what that can win.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -65,6 +57,10 @@ pub enum Change {
     RaiseQuota {
         /// Its name; hostile text until escaped.
         group: String,
+        /// For how long it kept tasks of the group from running, observed or not.
+        throttled_ns: Nanos,
+        /// Whether all of the group was observed: else what it wins them is the time that the observed themselves waited for quotas.
+        is_whole: bool,
     },
     /// Another program takes the CPU while others idle: give one of the two another.
     Separate {
@@ -81,6 +77,11 @@ pub enum Change {
     FewerLocks,
     /// They wait for input or for room for output: do more for each wake-up.
     MoreForEachWakeUp {
+        /// The system call that they wait in.
+        call: String,
+    },
+    /// They wait for input, for room for output or for a time, and which of these ended the waits is not recorded: be woken less often.
+    FewerWakeUps {
         /// The system call that they wait in.
         call: String,
     },
@@ -107,8 +108,12 @@ pub(super) fn find(
     causes: &[CauseFinding],
     neighbours: &[NeighbourFinding],
 ) -> Vec<Advice> {
-    let mut advice: Vec<Advice> =
-        observation.throttled.iter().filter(|group| group.throttled_ns.0 > 0).map(raise).collect();
+    let mut advice: Vec<Advice> = observation
+        .throttled
+        .iter()
+        .filter(|group| group.throttled_ns.0 > 0)
+        .map(|group| raise(observation, group))
+        .collect();
     if all.is_negligible() || all.share.is_some_and(|share| share.high < WORTH) {
         advice.push(Advice { change: Change::Nothing, at_most: AtMost::default() });
         return advice;
@@ -120,9 +125,26 @@ pub(super) fn find(
     advice
 }
 
-fn raise(group: &switchcost_observation::Throttled) -> Advice {
-    let at_most = AtMost { cpu_share: None, waits_ns: Some(group.throttled_ns.0) };
-    Advice { change: Change::RaiseQuota { group: group.group.clone() }, at_most }
+/// The time of a group is that of all its tasks. Where others than the observed may be among them, these win at most what they waited for
+/// quotas themselves, of whichever group, where that was counted.
+fn raise(observation: &Observation, group: &Throttled) -> Advice {
+    let is_whole = match &observation.subject {
+        Subject::Everything => true,
+        Subject::ControlGroup(observed) => is_within(&group.group, observed),
+        Subject::Command(_) | Subject::Processes(_) => false,
+    };
+    let own = observation.waits.iter().fold(0u64, |sum, waits| sum.saturating_add(waits.throttled_ns.0));
+    let own = (observation.source == Source::Bpf && !observation.waits.is_empty()).then_some(own);
+    let waits_ns = if is_whole { Some(group.throttled_ns.0) } else { own };
+    let (name, throttled_ns) = (group.group.clone(), group.throttled_ns);
+    let change = Change::RaiseQuota { group: name, throttled_ns, is_whole };
+    Advice { change, at_most: AtMost { cpu_share: None, waits_ns } }
+}
+
+/// Whether a control group is this one, or below it.
+fn is_within(group: &str, above: &str) -> bool {
+    let (group, above) = (group.trim_matches('/'), above.trim_matches('/'));
+    group.strip_prefix(above).is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with('/'))
 }
 
 /// What the premises of an advice are looked up in: it is given where each of them was counted.
@@ -162,9 +184,21 @@ impl Counted<'_> {
         }
         match &blocked.entry {
             Entry::Futex(FutexWait::Lock) => self.advice(Change::FewerLocks, is_it, |cause| cause.off_ns.0),
+            Entry::SystemCall(call) if SLEEPS.contains(&call.as_str()) => self.about_sleeps(call, is_it),
             Entry::SystemCall(call) => self.advice(for_waits_in(call)?, is_it, |_| 0),
             _ => None,
         }
+    }
+
+    /// Threads of a language's runtime sleep by themselves, such as Go's monitor: nothing in the program makes them sleep longer.
+    fn about_sleeps(&self, call: &str, is_it: impl Fn(&Cause) -> bool) -> Option<Advice> {
+        let is_of_the_program = |tasks: &&Tasks| runtimes::kind(tasks).is_none();
+        let own = observed(self.observation).filter(is_of_the_program).flat_map(|tasks| &tasks.causes);
+        let own: u64 = own.filter(|cause| is_it(cause)).map(|cause| cause.switches).sum();
+        if (own as f64) < MOSTLY * self.all.switches as f64 {
+            return None;
+        }
+        self.advice_to(Change::SleepLonger { call: call.to_owned() }, is_of_the_program, is_it, |_| 0)
     }
 
     /// Another program that takes the CPU from the observed, where its own work has room on CPUs that idle.
@@ -203,10 +237,21 @@ impl Counted<'_> {
         self.causes.iter().filter(|cause| is(cause.why, &cause.entry)).map(|cause| cause.share).sum()
     }
 
-    /// With what the switches of some causes cost at most; none where that is not known.
     fn advice(&self, change: Change, is: impl Fn(&Cause) -> bool, waits: fn(&Cause) -> u64) -> Option<Advice> {
+        self.advice_to(change, |_| true, is, waits)
+    }
+
+    /// With what the switches of some tasks and causes cost at most; none where that is not known.
+    fn advice_to(
+        &self,
+        change: Change,
+        whom: impl Fn(&&Tasks) -> bool,
+        is: impl Fn(&Cause) -> bool,
+        waits: fn(&Cause) -> u64,
+    ) -> Option<Advice> {
         let calibration = self.observation.calibration.as_ref()?;
-        let causes = || observed(self.observation).flat_map(|tasks| &tasks.causes).filter(|cause| is(cause));
+        let tasks = || observed(self.observation).filter(&whom);
+        let causes = || tasks().flat_map(|tasks| &tasks.causes).filter(|cause| is(cause));
         let direct = causes().try_fold(0.0, |sum, cause| Some(sum + cost::of_cause(cause, calibration)?.high))?;
         let (cost, cpu) = (self.all.cost_ns?, self.all.cpu_ns?);
         // What caches cost belongs to no cause: all of it may be of these. Where nothing but the CPU time bounds it, nothing bounds that.
@@ -224,8 +269,8 @@ fn is_by_its_own_call(why: Why, entry: &Entry) -> bool {
 }
 
 fn for_waits_in(call: &str) -> Option<Change> {
-    match call {
-        "nanosleep" | "clock_nanosleep" => Some(Change::SleepLonger { call: call.to_owned() }),
-        _ => TRANSFERS.contains(&call).then(|| Change::MoreForEachWakeUp { call: call.to_owned() }),
+    if TRANSFERS_OR_TIMES.contains(&call) {
+        return Some(Change::FewerWakeUps { call: call.to_owned() });
     }
+    TRANSFERS.contains(&call).then(|| Change::MoreForEachWakeUp { call: call.to_owned() })
 }

@@ -1,6 +1,8 @@
 //! Each advice on an observation where it is right, and on one where its premise does not hold.
 
-use switchcost_observation::{CpuTime, Entry, FutexWait, Observation, Pair, Subject, Tasks, Throttled, Why};
+use switchcost_observation::{
+    CpuTime, Entry, FutexWait, Observation, Pair, Source, Subject, Tasks, Throttled, Waits, Why,
+};
 use switchcost_units::{CpuId, Nanos};
 
 use super::tests::{cause, observation, read, reloaded_ns, tasks};
@@ -128,6 +130,47 @@ fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
 }
 
 #[test]
+fn where_a_wait_may_have_ended_by_time_it_is_not_said_that_more_at_a_time_helps() {
+    let may_be_timed = [
+        "epoll_wait",
+        "epoll_pwait",
+        "epoll_pwait2",
+        "poll",
+        "ppoll",
+        "select",
+        "pselect6",
+        "io_getevents",
+        "io_uring_enter",
+    ];
+    for call in may_be_timed {
+        let entry = Entry::SystemCall(call.to_owned());
+        let found = changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])));
+        assert_eq!(found, [Change::FewerWakeUps { call: call.to_owned() }]);
+    }
+}
+
+#[test]
+fn threads_of_a_runtime_that_sleep_by_themselves_are_not_to_sleep_longer() {
+    for call in ["nanosleep", "clock_nanosleep"] {
+        let sleeping = |switches| tasks(vec![cause(Why::Blocked, Entry::SystemCall(call.to_owned()), switches)]);
+        let of_go = |switches| Tasks { runtime: Some("Go".to_owned()), ..sleeping(switches) };
+        let collector = Tasks { name: "ZDriver".to_owned(), ..sleeping(1000) };
+        assert_eq!(changes(&observation(of_go(1000))), []);
+        assert_eq!(changes(&observation(collector)), []);
+        // Beside a program of which most do sleep by its own will, what is won is of these.
+        let both = |own, go| {
+            let mut both = observation(Tasks { run_ns: Nanos(WINDOW), ..sleeping(own) });
+            both.tasks.push(Tasks { process: Some(8), run_ns: Nanos(0), ..of_go(go) });
+            advice(&both)
+        };
+        assert_eq!(both(40_000, 60_000), []);
+        let (alone, beside) = (both(60_000, 0), both(60_000, 30_000));
+        assert_eq!(beside[0].change, Change::SleepLonger { call: call.to_owned() });
+        assert!(alone[0].at_most.cpu_share <= beside[0].at_most.cpu_share, "{alone:?} {beside:?}");
+    }
+}
+
+#[test]
 fn what_costs_nothing_needs_no_advice() {
     let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
     assert_eq!(changes(&observation(few)), [Change::Nothing]);
@@ -143,9 +186,43 @@ fn a_quota_is_to_be_raised_where_it_bound() {
         advice(&Observation { throttled: vec![group], ..observation(few) })
     };
     let bound = throttled(700);
-    assert_eq!(bound[0].change, Change::RaiseQuota { group: "build".to_owned() });
+    assert_eq!(bound[0].change, raise(700, true));
     assert_eq!((bound[0].at_most.cpu_share, bound[0].at_most.waits_ns), (None, Some(700)));
     assert_eq!(throttled(0)[0].change, Change::Nothing);
+}
+
+fn raise(ns: u64, is_whole: bool) -> Change {
+    Change::RaiseQuota { group: "build".to_owned(), throttled_ns: Nanos(ns), is_whole }
+}
+
+#[test]
+fn of_a_quota_that_others_share_the_observed_win_what_they_waited_for_it_themselves() {
+    let found = |subject: Subject, source, waits: Vec<Waits>| {
+        let group =
+            Throttled { group: "build".to_owned(), times: 9, throttled_ns: Nanos(2_000), joined_after_ns: None };
+        let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
+        let found = advice(&Observation { throttled: vec![group], subject, source, waits, ..observation(few) });
+        (found[0].change.clone(), found[0].at_most.waits_ns)
+    };
+    let waited = |process| Waits {
+        process,
+        process_name: "worker".to_owned(),
+        nobody_ns: Nanos(5),
+        throttled_ns: Nanos(8),
+        moved_ns: Nanos(0),
+        others_ns: Nanos(0),
+    };
+    let some = || Subject::Processes(vec![7, 8]);
+    let (part, whole) = (raise(2_000, false), raise(2_000, true));
+    assert_eq!(found(some(), Source::Bpf, vec![waited(7), waited(8)]), (part.clone(), Some(16)));
+    assert_eq!(found(some(), Source::Perf, Vec::new()), (part.clone(), None), "not counted");
+    let group = |name: &str| Subject::ControlGroup(name.to_owned());
+    for observed in ["build", "/build", "/"] {
+        assert_eq!(found(group(observed), Source::Bpf, vec![waited(7)]), (whole.clone(), Some(2_000)), "{observed}");
+    }
+    for observed in ["build/one", "bui"] {
+        assert_eq!(found(group(observed), Source::Bpf, vec![waited(7)]), (part.clone(), Some(8)), "{observed}");
+    }
 }
 
 #[test]

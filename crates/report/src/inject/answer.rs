@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use switchcost_analysis::Estimate;
-use switchcost_analysis::injection::{Findings, FootprintFinding, USUAL_RATE};
+use switchcost_analysis::injection::{Doubt, Findings, FootprintFinding, LEAST_NS, USUAL_RATE, doubt};
 use switchcost_injection::Injection;
 
 use crate::observe::name;
@@ -46,6 +46,25 @@ fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, co
     let mut text = format!("A preemption costs {who} {}{touches} ({}){parts}.", centre(cost), interval(cost));
     text += &format!(" At {USUAL_RATE} a second that is {}.", of_its_time(first, cost));
     text
+}
+
+/// A result that cannot be, and what is probably the cause.
+pub(super) fn of_doubt(record: &Injection, findings: &Findings) -> Option<String> {
+    let what = match doubt(record, findings)? {
+        Doubt::BelowSwitches(cost) => format!(
+            "with nothing touched a preemption would cost {}, less than the two switches that it takes: {} at least by all that is published",
+            with_interval(&cost),
+            time(LEAST_NS)
+        ),
+        Doubt::ColdCachesBelowZero(reload) => {
+            format!("cold caches would cost {}: less than nothing", with_interval(&reload))
+        }
+    };
+    Some(format!(
+        "This result cannot be: {what}. {} probably does not do the same work each time, as it has to: a program that stops after some time, \
+         its own CPU time included, does not.",
+        program(record)
+    ))
 }
 
 /// What it costs to be moved.

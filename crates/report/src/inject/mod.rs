@@ -58,7 +58,7 @@ fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bo
         Some(found) => service::add(page, record, findings, found),
         None => answer::add(page, record, findings),
     }
-    [answer::of_moves(record, findings), periods::answer(findings)]
+    [answer::of_doubt(record, findings), answer::of_moves(record, findings), periods::answer(findings)]
         .iter()
         .flatten()
         .for_each(|told| page.paragraph(told));

@@ -58,6 +58,17 @@ fn what_was_not_measured_is_told_with_its_reason() {
 }
 
 #[test]
+fn a_result_that_cannot_be_is_told_with_what_is_probably_the_cause() {
+    let mut record = small();
+    let doubted = "probably does not do the same work each time, as it has to";
+    assert!(!told(&record).contains(doubted));
+    // As if more touched cost less.
+    record.runs.iter_mut().for_each(|run| run.footprint = 1 - run.footprint.min(1));
+    let found = told(&record);
+    assert!(found.contains("This result cannot be: cold caches would cost ") && found.contains(doubted), "{found}");
+}
+
+#[test]
 fn a_run_without_preemptions_says_that_nobody_was_preempted() {
     let mut record = small();
     record.header.plan.preempts_nobody = true;

@@ -167,7 +167,10 @@ fn advised(advice: &Advice) -> String {
         |of: &str| advice.at_most.waits_ns.map_or(String::new(), |ns| format!(", and {} of {of}", time(ns as f64)));
     let waits = match &advice.change {
         Change::Nothing => return "That is too little to be worth a change.".to_owned(),
-        Change::RaiseQuota { group } => return of_a_quota(group, advice.at_most.waits_ns.unwrap_or(0)),
+        Change::RaiseQuota { group, throttled_ns, is_whole } => {
+            let own = advice.at_most.waits_ns.filter(|_| !is_whole);
+            return of_a_quota(group, throttled_ns.0, *is_whole, own);
+        }
         Change::FewerLocks => waits("waiting for locks"),
         _ => waits("waiting for a CPU"),
     };
@@ -178,12 +181,23 @@ fn advised(advice: &Advice) -> String {
     format!("Most likely to help: {}. {wins}", what_to_change(&advice.change))
 }
 
-fn of_a_quota(group: &str, throttled_ns: u64) -> String {
+fn of_a_quota(group: &str, throttled_ns: u64, is_whole: bool, own_ns: Option<u64>) -> String {
+    let (group, throttled) = (name(group), time(throttled_ns as f64));
+    if is_whole {
+        return format!(
+            "The CPU quota of {group} kept its tasks from running for {throttled}: that is lost to the quota, not to switches, and the most \
+             that a larger one wins."
+        );
+    }
+    let own = match own_ns {
+        Some(own) => {
+            format!("the observed ones waited {} for quotas, the most that a larger one wins them", time(own as f64))
+        }
+        None => "for how long it kept the observed ones is not known".to_owned(),
+    };
     format!(
-        "The CPU quota of {} kept its tasks from running for {}: that is lost to the quota, not to switches, and the most that a \
-         larger one wins.",
-        name(group),
-        time(throttled_ns as f64)
+        "The CPU quota of {group} kept tasks of this group, observed or not, from running for {throttled}: that is lost to the quota, not to \
+         switches; {own}."
     )
 }
 
@@ -209,7 +223,13 @@ fn what_to_change(change: &Change) -> String {
         Change::MoreForEachWakeUp { call } => {
             format!("more work for each wake-up (batches, larger buffers): most switches wait in {call}")
         }
-        Change::SleepLonger { call } => format!("to sleep longer and so less often: most switches wait in {call}"),
+        Change::FewerWakeUps { call } => format!(
+            "where data ends the waits, more work for each wake-up (batches, larger buffers); where a time does, a longer one, and what is \
+             polled for is noticed as much later: most switches wait in {call}, and which of the two ended a wait is not recorded"
+        ),
+        Change::SleepLonger { call } => format!(
+            "to sleep longer and so less often, and what is polled for is noticed as much later: most switches wait in {call}"
+        ),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use switchcost_analysis::observation::analyse;
 use switchcost_observation::{
     Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, KnownBy, KnownPoint, KnownReload, Load, LongWait,
-    Observation, Pair, Reload, Source, Subject, Why,
+    Observation, Pair, Reload, Source, Subject, Throttled, Waits, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -196,6 +196,60 @@ fn what_takes_next_to_no_cpu_is_reported_in_time_a_second_and_without_advice() {
     // Without a price, the time itself.
     let text = screen(&Observation { calibration: None, ..idle }).replace('\n', " ");
     assert!(text.contains("less than") && text.contains("too little to matter."), "{text}");
+}
+
+#[test]
+fn advice_on_waits_says_what_is_not_known_and_what_it_costs() {
+    let waits_in = |call: &str| {
+        let mut waits = large();
+        let first = &mut waits.tasks[0];
+        let entry = Entry::SystemCall(call.to_owned());
+        first.causes = vec![Cause { entry, switches: first.voluntary, ..first.causes[0].clone() }];
+        first.run_ns = Nanos(100_000_000);
+        waits.tasks.truncate(1);
+        waits.window_ns = Nanos(1_000_000_000);
+        screen(&waits).replace('\n', " ")
+    };
+    let batches = "Most likely to help: more work for each wake-up";
+    let reads = waits_in("read");
+    assert!(reads.contains(batches), "{reads}");
+    let polls = waits_in("epoll_pwait");
+    assert!(!polls.contains(batches) && polls.contains("where data ends the waits, more work"), "{polls}");
+    assert!(polls.contains("which of the two ended a wait is not recorded"), "{polls}");
+    let sleeps = waits_in("clock_nanosleep");
+    assert!(sleeps.contains("what is polled for is noticed as much later"), "{sleeps}");
+}
+
+#[test]
+fn of_a_quota_the_time_of_the_group_is_not_said_to_be_that_of_the_observed() {
+    let mut throttled = small();
+    throttled.throttled = vec![Throttled {
+        group: "build".to_owned(),
+        times: 9,
+        throttled_ns: Nanos(2_000_000_000),
+        joined_after_ns: None,
+    }];
+    throttled.subject = Subject::Processes(vec![7]);
+    throttled.source = Source::Bpf;
+    throttled.waits = vec![Waits {
+        process: 7,
+        process_name: "worker".to_owned(),
+        nobody_ns: Nanos(0),
+        throttled_ns: Nanos(16_100_000),
+        moved_ns: Nanos(0),
+        others_ns: Nanos(0),
+    }];
+    let said = |of: &Observation| screen(of).replace('\n', " ");
+    let text = said(&throttled);
+    assert!(text.contains("kept tasks of this group, observed or not, from running for 2.00 s"), "{text}");
+    assert!(
+        text.contains("the observed ones waited 16.1 ms for quotas, the most that a larger one wins them"),
+        "{text}"
+    );
+    throttled.waits.clear();
+    assert!(said(&throttled).contains("for how long it kept the observed ones is not known"));
+    throttled.subject = Subject::Everything;
+    assert!(said(&throttled).contains("kept its tasks from running for 2.00 s"));
 }
 
 #[test]

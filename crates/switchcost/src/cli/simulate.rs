@@ -97,9 +97,9 @@ Examples:
   switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
   switchcost simulate two.sct --design mogul-2a --at-once 100      a last level that two CPUs share at once
   switchcost simulate long.sct --only-intervals 100000000..200000000      a part of it
-  switchcost simulate long.sct --sample 5% --design zen,host,my.toml      all of it from a twentieth, with intervals
-  switchcost simulate all.pti=on.sct all.pti=off.sct --design zen     several traces, each with a record
-  switchcost simulate live --design zen --with 'sort big' -- grep -c x big
+  switchcost simulate long.sct --sample 5% --design mogul-2a,host,my.toml      all of it from a twentieth, with intervals
+  switchcost simulate all.pti=on.sct all.pti=off.sct --design zen4-epyc-9004     several traces, each with a record
+  switchcost simulate live --design zen4-epyc-9004 --with 'sort big' -- grep -c x big
   switchcost simulate --design list                        the shipped designs";
 
 /// How long a turn is.

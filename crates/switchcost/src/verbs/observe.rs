@@ -109,7 +109,7 @@ fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
     } else if arguments.pid.is_empty() {
         return Ok(Whom::Everybody);
     } else {
-        Whom::processes(&root, arguments.pid.iter().flat_map(|processes| processes.0.clone()).collect())
+        Whom::processes(&root, once_each(arguments.pid.iter().flat_map(|processes| processes.0.iter().copied())))
     };
     found.map_err(|why| ObserveError::from(why).into())
 }
@@ -173,4 +173,20 @@ fn show(arguments: &ObserveArguments, path: &Path, output: Output, stacks: Stack
     let exit = show_loaded(&loaded, path, &arguments.form, arguments.verbosity, output)?;
     stacks.write(&loaded)?;
     Ok(exit)
+}
+
+/// As named, but each once.
+fn once_each(named: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut seen = std::collections::BTreeSet::new();
+    named.filter(|process| seen.insert(*process)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_named_twice_is_one() {
+        assert_eq!(once_each([9, 7, 9, 9, 7].into_iter()), [9, 7]);
+    }
 }

@@ -1,8 +1,10 @@
 //! What a switch costs on this machine: from the newest measurement of it as it is now, or measured first.
 
+use std::path::PathBuf;
+
 use switchcost_analysis::observation::calibration;
 use switchcost_observation::Calibration;
-use switchcost_record::{HostManifest, MeasureRecord};
+use switchcost_record::{Case, Header, HostManifest, MeasureRecord, Mechanism};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
@@ -16,8 +18,11 @@ use crate::verbs::measure;
 /// An older measurement is of another machine, in effect: its neighbours have changed.
 const STALE: Duration = Duration::hours(24);
 
-/// Records looked at, the newest: each takes a part of a second to read.
+/// Records read in full, the newest that could serve: each takes a part of a second.
 const MOST: usize = 8;
+
+/// Records of which the header is read, the newest.
+const MOST_HEADERS: usize = 512;
 
 /// The cost of a switch; none where it is not known and not to be measured.
 pub(super) fn find(
@@ -25,10 +30,9 @@ pub(super) fn find(
     arguments: &ObserveArguments,
     interrupt: &Interrupt,
 ) -> Result<Option<Calibration>, Failure> {
-    let remembered = runs::measurements().into_iter().rev().take(MOST).find_map(|path| {
-        let record = MeasureRecord::read(&path).ok()?;
-        of(&record, host).filter(is_whole)
-    });
+    let could_serve = |path: &PathBuf| MeasureRecord::read_header(path).is_ok_and(|header| is_of_all(&header, host));
+    let read = |path: PathBuf| of(&MeasureRecord::read(&path).ok()?, host).filter(is_whole);
+    let remembered = newest(runs::measurements().into_iter().rev(), could_serve, read);
     if remembered.is_some() || arguments.no_calibration {
         return Ok(remembered);
     }
@@ -45,15 +49,40 @@ pub(super) fn find(
     Ok(calibration)
 }
 
+/// The first that serves: those that could not by their headers are not among the few that are read.
+fn newest<R, T>(
+    records: impl Iterator<Item = R>,
+    could_serve: impl Fn(&R) -> bool,
+    read: impl FnMut(R) -> Option<T>,
+) -> Option<T> {
+    records.take(MOST_HEADERS).filter(could_serve).take(MOST).find_map(read)
+}
+
+/// Whether a measurement that was begun so is fresh, of this machine, and of all that is needed.
+fn is_of_all(header: &Header, host: &HostManifest) -> bool {
+    is_fresh(header) && is_same(&header.host, host) && header.plan.rounds.is_usual() && has_all(&header.plan.cases)
+}
+
+/// A switch by itself, and one between arrays, over pipes.
+fn has_all(cases: &[Case]) -> bool {
+    let has = |is_empty| {
+        cases.iter().any(|case| case.mechanism == Mechanism::Pipe && case.working_set.is_empty() == is_empty)
+    };
+    has(true) && has(false)
+}
+
+fn is_fresh(header: &Header) -> bool {
+    OffsetDateTime::parse(&header.started_at, &Rfc3339)
+        .is_ok_and(|started| (Duration::ZERO..STALE).contains(&(OffsetDateTime::now_utc() - started)))
+}
+
 /// Whether it has what reloading costs, likely and at most. Older versions measured less: then it is done again.
 fn is_whole(calibration: &Calibration) -> bool {
     !calibration.reloads.is_empty() && calibration.loads.iter().any(|load| load.in_order_ns.is_some())
 }
 
 fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
-    let age = OffsetDateTime::now_utc() - OffsetDateTime::parse(&record.header.started_at, &Rfc3339).ok()?;
-    let is_fresh = (Duration::ZERO..STALE).contains(&age);
-    (is_fresh && is_same(&record.header.host, host))
+    (is_fresh(&record.header) && is_same(&record.header.host, host))
         .then(|| calibration(record, &switchcost_analysis::analyse(record)))?
 }
 
@@ -74,4 +103,28 @@ pub(super) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
         )
     };
     of(record) == of(&now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_that_cannot_serve_do_not_hide_an_older_one_that_does() {
+        let (serves, parts) = (100, 0..100);
+        let records = || parts.clone().chain([serves]);
+        let read = |record| (record == serves).then_some(record);
+        assert_eq!(newest(records(), |record| *record == serves, read), Some(serves));
+        // Those that could serve and do not are bounded.
+        let mut count = 0;
+        let found: Option<i32> = newest(
+            records(),
+            |_| true,
+            |_| {
+                count += 1;
+                None
+            },
+        );
+        assert_eq!((found, count), (None, MOST));
+    }
 }

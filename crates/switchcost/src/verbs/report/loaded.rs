@@ -102,7 +102,10 @@ impl Loaded {
             Content::Measured { findings, .. } => {
                 findings.results.iter().any(|result| matches!(result.verdict, Verdict::NotMeasured { .. }))
             }
-            Content::Injected { findings, .. } => findings.footprints.iter().any(|found| !found.is_measured()),
+            Content::Injected { record, findings } => {
+                findings.footprints.iter().any(|found| !found.is_measured())
+                    || injection::doubt(record, findings).is_some()
+            }
             Content::Observed { .. } | Content::Simulated { .. } => false,
         };
         if is_any_missing { Exit::Partial } else { Exit::Success }
@@ -130,4 +133,28 @@ fn injected(path: &Path) -> Result<Content, Failure> {
 fn simulated(path: &Path) -> Result<Content, Failure> {
     let (head, findings) = records::simulation(path, Options::default())?;
     Ok(Content::Simulated { head: Box::new(head), findings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_cannot_be_ends_with_reservations() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/injection_record/small");
+        let loaded = |change: fn(&mut switchcost_injection::Injection)| {
+            let mut record = Box::new(switchcost_injection::Injection::read(&path).expect("a record of this version"));
+            record.header.plan.footprints_bytes.truncate(2);
+            record.runs.retain(|run| run.footprint < 2);
+            change(&mut record);
+            let findings = Box::new(injection::analyse(&record));
+            Loaded { name: String::new(), content: Content::Injected { record, findings } }.exit()
+        };
+        assert_eq!(loaded(|_| ()), Exit::Success);
+        // As if more touched cost less.
+        assert_eq!(
+            loaded(|record| record.runs.iter_mut().for_each(|run| run.footprint = 1 - run.footprint)),
+            Exit::Partial
+        );
+    }
 }

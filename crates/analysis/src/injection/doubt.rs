@@ -1,0 +1,38 @@
+//! Results that no preemption can have: then the twins did not do the same work.
+
+use switchcost_injection::Injection;
+
+use super::{Findings, FootprintFinding};
+use crate::bands::SAME_CPU;
+use crate::findings::Estimate;
+
+/// The least that a preemption can cost, in nanoseconds: it takes two switches of the kernel, each at least the least that was published of
+/// one, and a timer's interrupt beside.
+pub const LEAST_NS: f64 = 2.0 * SAME_CPU.low;
+
+/// What cannot be, but for chance: each interval is wrong on this side in 5 % of all results.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doubt {
+    /// With nothing touched it costs less than any two switches.
+    BelowSwitches(Estimate),
+    /// With more touched it costs less.
+    ColdCachesBelowZero(Estimate),
+}
+
+/// None where there is nothing to doubt, as of a service, whose work is counted, and where no one was preempted.
+pub fn doubt(record: &Injection, findings: &Findings) -> Option<Doubt> {
+    if record.header.service.is_some() || record.header.plan.preempts_nobody {
+        return None;
+    }
+    let further = findings.periods.iter().skip(1).flat_map(|period| &period.footprints);
+    findings.footprints.iter().chain(further).find_map(of)
+}
+
+fn of(found: &FootprintFinding) -> Option<Doubt> {
+    if found.footprint_bytes.0 == 0 {
+        let cost = found.cost_ns.as_ref().filter(|cost| cost.high < LEAST_NS)?;
+        return Some(Doubt::BelowSwitches(cost.clone()));
+    }
+    let reload = found.reload().filter(|reload| reload.high < 0.0)?;
+    Some(Doubt::ColdCachesBelowZero(reload.clone()))
+}
