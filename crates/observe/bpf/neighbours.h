@@ -23,9 +23,20 @@ static __always_inline struct other of_task(struct task_struct *task)
     return (struct other){ process_of(task), task, NULL };
 }
 
+// Two words are loaded, as at each event: the name is that of the last one, since a shell becomes a program after its first runs, and a
+// number may be another process's later.
+static __always_inline void copy_name(char *name, const char *from)
+{
+    ((__u64 *)name)[0] = ((const __u64 *)from)[0];
+    ((__u64 *)name)[1] = ((const __u64 *)from)[1];
+}
+
 static __always_inline void name_it(struct neighbour *n, struct other other)
 {
-    bpf_probe_read_kernel_str(n->name, sizeof(n->name), other.run ? other.run->name : other.task->group_leader->comm);
+    if (other.run)
+        copy_name(n->name, other.run->name);
+    else
+        copy_name(n->name, other.task->group_leader->comm);
 }
 
 // Where nothing has room any more, the lightest of the task's own neighbours makes it: so the most frequent are known, and what is lost
@@ -48,31 +59,35 @@ static __always_inline struct neighbour *instead_of_the_lightest(struct task *t,
     lightest->process = other.process;
     lightest->ran_ns = lightest->runs = lightest->preempted = lightest->woke = 0;
     lightest->kept_waiting_ns = lightest->kept_waiting = 0;
-    name_it(lightest, other);
     return lightest;
 }
 
 // The other process's place in the task's own table, which mostly holds it: looking it up among all pairs takes several times as
 // long. Tasks may be woken on one CPU while their neighbours run on another, so a free place is taken at once or not at all.
-static __always_inline struct neighbour *neighbour(struct task *t, struct other other, struct control *c)
+static __always_inline struct neighbour *place_of_other(struct task *t, struct other other, struct control *c)
 {
 #pragma unroll
     for (__u32 at = 0; at < NEIGHBOURS; at++) {
         struct neighbour *n = &t->neighbours[at];
         if (n->process == other.process)
             return n;
-        if (!n->process && !__sync_val_compare_and_swap(&n->process, 0, other.process)) {
-            name_it(n, other);
+        if (!n->process && !__sync_val_compare_and_swap(&n->process, 0, other.process))
             return n;
-        }
     }
     struct pair key = { t->tgid, other.process };
     struct neighbour *found = bpf_map_lookup_elem(&pairs, &key);
     if (found)
         return found;
     struct neighbour new = { .process = other.process };
-    name_it(&new, other);
     bpf_map_update_elem(&pairs, &key, &new, BPF_NOEXIST);
     found = bpf_map_lookup_elem(&pairs, &key);
     return found ? found : instead_of_the_lightest(t, other, c);
+}
+
+static __always_inline struct neighbour *neighbour(struct task *t, struct other other, struct control *c)
+{
+    struct neighbour *n = place_of_other(t, other, c);
+    if (n)
+        name_it(n, other);
+    return n;
 }

@@ -100,6 +100,7 @@ static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, 
     for (__u32 at = 0; at < NEIGHBOURS; at++) {
         struct neighbour *n = &t->neighbours[at];
         if (n->process == run->process) {
+            copy_name(n->name, run->name);
             n->kept_waiting_ns += ns;
             n->kept_waiting++;
             return true;
@@ -108,7 +109,7 @@ static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, 
     return false;
 }
 
-// Remembers a run that is over. What ran in its place before is mostly the same process, whose name needs not be looked up.
+// Remembers a run that is over.
 static __always_inline void remember(struct cpu *on, struct task_struct *task, __u64 now, __u64 ran)
 {
     __u32 at = (on->newest + 1) & (RUNS - 1), process = process_of(task);
@@ -116,8 +117,6 @@ static __always_inline void remember(struct cpu *on, struct task_struct *task, _
     on->newest = at;
     run->end = now;
     run->ns = ran;
-    if (run->process == process)
-        return;
     run->process = process;
-    bpf_probe_read_kernel_str(run->name, sizeof(run->name), task->group_leader->comm);
+    copy_name(run->name, task->group_leader->comm);
 }

@@ -118,6 +118,7 @@ impl Sums {
     /// Adds what a neighbour did to a process.
     pub(crate) fn add_neighbour(&mut self, process: u32, neighbour: &Neighbour) {
         let key = (process, neighbour.process);
+        let events = neighbour.runs + neighbour.preempted + neighbour.woke + neighbour.kept_waiting;
         if self.pairs.len() >= 2 * GROUPS && !self.pairs.contains_key(&key) {
             self.drop_light_pairs();
         }
@@ -133,6 +134,10 @@ impl Sums {
             kept_waiting_ns: Nanos(0),
             kept_waiting: 0,
         });
+        // Each task knows the name of the last time: a program had another before its exec.
+        if events > events_of(sum) {
+            sum.name = String::from_utf8_lossy(until_zero(&neighbour.name)).into_owned();
+        }
         sum.ran_ns.0 += neighbour.ran_ns;
         sum.runs += neighbour.runs;
         sum.preempted += neighbour.preempted;
@@ -143,18 +148,17 @@ impl Sums {
 
     /// Keeps the pairs with the most events; those of the others are counted as lost.
     fn drop_light_pairs(&mut self) {
-        let events = |pair: &Pair| pair.runs + pair.preempted + pair.woke + pair.kept_waiting;
-        let mut sorted: Vec<u64> = self.pairs.values().map(events).collect();
+        let mut sorted: Vec<u64> = self.pairs.values().map(events_of).collect();
         sorted.sort_unstable_by_key(|&events| std::cmp::Reverse(events));
         let Some(&least) = sorted.get(GROUPS) else { return };
         // Of those that are as light as the first that goes, some have room.
         let mut room = GROUPS - sorted.partition_point(|&events| events > least);
         let (lost, mut untold) = (&mut self.lost_pairs, Vec::new());
         self.pairs.retain(|_, pair| {
-            let is_kept = events(pair) > least || (events(pair) == least && room > 0);
-            room -= usize::from(is_kept && events(pair) == least);
+            let is_kept = events_of(pair) > least || (events_of(pair) == least && room > 0);
+            room -= usize::from(is_kept && events_of(pair) == least);
             if !is_kept {
-                *lost += events(pair);
+                *lost += events_of(pair);
                 untold.push((pair.process, pair.kept_waiting_ns));
             }
             is_kept
@@ -193,6 +197,11 @@ impl Sums {
         tasks.sort_by_key(|tasks| std::cmp::Reverse(tasks.voluntary + tasks.involuntary));
         tasks
     }
+}
+
+/// How often a process had to do with an observed one.
+fn events_of(pair: &Pair) -> u64 {
+    pair.runs + pair.preempted + pair.woke + pair.kept_waiting
 }
 
 /// Adds a cause; how many switches it has that are not reported, for their reason is not known.

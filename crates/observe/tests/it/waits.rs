@@ -75,6 +75,33 @@ fn who_has_the_cpu_is_who_keeps_others_waiting_for_it() {
 }
 
 #[test]
+fn a_neighbour_that_executes_another_program_has_the_name_of_that() {
+    let _turn = turn();
+    let begun = std::env::temp_dir().join(format!("switchcost-begun-{}", std::process::id()));
+    // A shell that needs the CPU for a moment and then becomes perl, once the observed program runs.
+    let line = format!(
+        "until [ -e {0} ]; do sleep 0.01; done; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; \
+         exec perl -e 'while ((times)[0] < 5) {{ }}'",
+        begun.display()
+    );
+    let mut beside =
+        std::process::Command::new("taskset").args(["-c", "0", "sh", "-c", &line]).spawn().expect("taskset");
+    let process = beside.id();
+    let script = format!(
+        r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n); system("taskset", "-pc", "0", $$) == 0 or die;
+           open(my $f, ">", "{}"); while ((times)[0] < 0.8) {{ for (1..100000) {{ $x++ }} }}"#,
+        begun.display()
+    );
+    let counted = observed(&script, Options::default());
+    beside.kill().and_then(|()| beside.wait()).expect("our child");
+    let _ = std::fs::remove_file(&begun);
+    let Some((_, counted)) = counted else { return };
+    let names: Vec<&str> =
+        counted.pairs.iter().filter(|pair| pair.other == Some(process)).map(|pair| pair.name.as_str()).collect();
+    assert!(!names.is_empty() && names.iter().all(|name| *name == "perl"), "{:?}", counted.pairs);
+}
+
+#[test]
 fn waits_of_tasks_that_go_wherever_there_is_room_add_up() {
     let _turn = turn();
     let script =
