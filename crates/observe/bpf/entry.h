@@ -60,8 +60,12 @@ static __always_inline bool is_yield(__u32 entry)
 #define FUTEX_FLAGS (128 | 256)
 #define FUTEX_WAITERS 0x80000000
 
+// A word so near to the caller's stack pointer is in its own frames: nobody else's lock. So musl's condition variables wait, for 2.
+#define NEAR_STACK 4096
+
 // What a wait in futex is for, by its arguments. The word of a lock that is taken and waited for holds 2 (glibc, Rust, Go, GLib) or
-// has the highest bit set (musl, and what the kernel itself defines for such words); all bits are set in one by which a thread parks.
+// has the highest bit set (musl, and what the kernel itself defines for such words) beside the owner; that bit alone is in a semaphore of
+// musl's that is waited for, and all bits are set in a word by which a thread parks.
 static __always_inline __u32 futex_waits_for(struct task_struct *task)
 {
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -72,5 +76,8 @@ static __always_inline __u32 futex_waits_for(struct task_struct *task)
         return FUTEX;
     if (ARGUMENT(regs, r10, 3))
         return ENTRY_FUTEX_TIMED;
-    return word == 2 || (word & FUTEX_WAITERS && word != ~0u) ? ENTRY_FUTEX_LOCK : FUTEX;
+    if (ARGUMENT(regs, di, 0) - regs->sp < NEAR_STACK)
+        return FUTEX;
+    bool has_owner = word & FUTEX_WAITERS && word != FUTEX_WAITERS && word != ~0u;
+    return word == 2 || has_owner ? ENTRY_FUTEX_LOCK : FUTEX;
 }

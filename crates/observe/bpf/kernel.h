@@ -32,11 +32,11 @@
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-    unsigned long dx, si, orig_ax, ip, r10;
+    unsigned long di, dx, si, sp, orig_ax, ip, r10;
 #elif defined(__TARGET_ARCH_arm64)
     __u64 regs[31];
     __s32 syscallno;
-    __u64 pc;
+    __u64 sp, pc;
 #endif
 } OF_THE_KERNEL;
 
