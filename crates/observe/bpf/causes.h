@@ -12,7 +12,7 @@ static __always_inline __u64 key_of(__u32 entry, enum reason reason)
 }
 
 // The index of a cause in the table of its task; mostly it is the last one again, or found at once. Where the table is full, the least
-// frequent makes room, and what it has counted goes to the last, which is for all the rest: what a program did once as it started does
+// frequent makes room, and what it has counted goes to the rest of the same reason, at the end: what a program did once as it started does
 // not keep out what it does all the time. Not static: so the verifier looks at it once, by itself, and not with all that comes behind
 // each of its ends, which took a third of a second.
 __noinline __u32 cause_of(struct task *t, __u64 key, struct control *c)
@@ -22,7 +22,7 @@ __noinline __u32 cause_of(struct task *t, __u64 key, struct control *c)
     if (t->cause < CAUSES && t->causes[t->cause].key == key)
         return t->cause;
 #pragma unroll
-    for (__u32 at = 0; at < CAUSES - 1; at++) {
+    for (__u32 at = 0; at < CAUSES - REASONS; at++) {
         if (t->causes[at].key == key)
             return at;
         if (!t->causes[at].key) {
@@ -34,17 +34,22 @@ __noinline __u32 cause_of(struct task *t, __u64 key, struct control *c)
     __u64 fewest = t->causes[0].switches;
     __u32 least = 0;
 #pragma unroll
-    for (__u32 at = 1; at < CAUSES - 1; at++) {
+    for (__u32 at = 1; at < CAUSES - REASONS; at++) {
         __s64 is_less = (__s64)(t->causes[at].switches - fewest) >> 63;
         asm volatile("" : "+r"(is_less));
         fewest += (t->causes[at].switches - fewest) & is_less;
         least += (at - least) & is_less;
     }
     asm volatile("" : "+r"(least));
-    if (least >= CAUSES)
+    if (least >= CAUSES - REASONS)
         return CAUSES;
-    struct cause *rest = &t->causes[CAUSES - 1], *leaves = &t->causes[least];
-    rest->key = key_of(ENTRY_OTHER, REASON_BLOCKED);
+    struct cause *leaves = &t->causes[least];
+    __u32 reason = leaves->reason, last = CAUSES - REASONS - 1 + reason;
+    asm volatile("" : "+r"(last));
+    if (last >= CAUSES)
+        return CAUSES;
+    struct cause *rest = &t->causes[last];
+    rest->key = key_of(ENTRY_OTHER, reason);
     rest->switches += fewest;
     rest->off_ns += leaves->off_ns;
     rest->wait_ns += leaves->wait_ns;

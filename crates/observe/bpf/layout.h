@@ -9,7 +9,9 @@
 
 #define TASKS 16384
 #define CPUS 1024
-#define CAUSES 20
+// The last REASONS of them are for the rest of each reason.
+#define CAUSES 29
+#define REASONS 10
 #define NEIGHBOURS 5
 #define BUCKETS 56
 // Both powers of two.

@@ -68,10 +68,13 @@ static __always_inline enum reason reason_of(struct task *t, struct task_struct 
         return REASON_ENDED;
     if (is_voluntary)
         return sleeps_for(prev, state);
+    // First, as a task of SCHED_DEADLINE gives the rest of its period up by a yield.
+    if (is_throttled(prev))
+        return REASON_THROTTLED;
     if (is_yield(entry))
         return REASON_YIELDED;
     // Nothing else takes a CPU from a task for the idle task.
-    if (is_throttled(prev) || !next->pid)
+    if (!next->pid)
         return REASON_THROTTLED;
     if (was_woken_meanwhile(prev, next, comer))
         return REASON_PREEMPTED_BY_WOKEN;

@@ -38,8 +38,8 @@ macro_rules! enumerators {
     };
 }
 
-/// Causes that a task's table holds, the last for all the rest.
-pub(crate) const CAUSES: usize = 20;
+/// Causes that a task's table holds, the last for the rest of each reason.
+pub(crate) const CAUSES: usize = 29;
 /// Neighbours that a task's table holds.
 pub(crate) const NEIGHBOURS: usize = 5;
 /// Buckets of a histogram.

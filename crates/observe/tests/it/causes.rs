@@ -67,6 +67,29 @@ fn what_a_program_does_all_the_time_is_told_whatever_it_did_before() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
+fn preemptions_in_more_calls_than_are_told_apart_are_no_waits() {
+    let _turn = turn();
+    // One makes calls that do not wait, of thirty kinds; the other wakes up all the time and takes the CPU from it.
+    let script = script(
+        r#"my @calls = (0, 1, 3, 5, 8, 16, 21, 27, 28, 32, 37, 39, 72, 74, 95, 97, 99, 100, 102, 104, 107, 108, 110, 111, 121, 124,
+               125, 140, 145, 186, 274, 309);
+           if (!fork) { for (1..20000) { select(undef, undef, undef, 0.00005) } exit }
+           while ((times)[0] < 1.5) { for my $call (@calls) { syscall($call, -1, 0, 0) for 1..50 } } 1 while wait > 0"#,
+    );
+    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    let others = |is_wait: bool| -> u64 {
+        let of_all = counted.tasks.iter().flat_map(|tasks| &tasks.causes);
+        of_all
+            .filter(|cause| cause.entry == Entry::Other && (cause.why == Why::Blocked) == is_wait)
+            .map(|cause| cause.switches)
+            .sum()
+    };
+    assert!(counted.lost.causes > 50, "the table is full: {:?}", counted.tasks);
+    assert!(others(true) < 10 && others(false) > 40, "{} and {}", others(true), others(false));
+}
+
+#[test]
 fn yields_are_told_as_that() {
     let _turn = turn();
     // Two that yield to each other. One that is alone goes on.
@@ -199,6 +222,8 @@ fn waits_in_futex_are_told_apart_by_what_they_are_for() {
         (0, 2, "$time", &timed),
         (128, 0, "0", &call("futex")),
         (128, u32::MAX, "0", &call("futex")),
+        // A semaphore of musl's for which somebody waits.
+        (128, 0x8000_0000, "0", &call("futex")),
     ];
     for (operation, word, timeout, expected) in cases {
         let Some(causes) = waits_in_futex(number, operation, word, timeout) else { return };
@@ -206,4 +231,50 @@ fn waits_in_futex_are_told_apart_by_what_they_are_for() {
         let told: Vec<&Cause> = causes.iter().filter(is_futex).collect();
         assert!(told.len() == 1 && told[0].entry == *expected && told[0].switches == 1, "{word:#x}: {told:?}");
     }
+}
+
+#[test]
+fn a_word_in_the_waiter_s_own_frame_is_no_lock() {
+    let _turn = turn();
+    // As musl's condition variables wait: for a 2 in a variable of the function that waits.
+    let source = r#"
+        #define _GNU_SOURCE
+        #include <pthread.h>
+        #include <sys/syscall.h>
+        #include <unistd.h>
+        static volatile int *shared;
+        static void *wake(void *unused) {
+            for (int i = 0; i < 200; i++) {
+                while (!shared) usleep(100);
+                volatile int *word = shared;
+                usleep(500); shared = 0; *word = 0; syscall(SYS_futex, word, 1, 1, 0, 0, 0);
+            }
+            return unused;
+        }
+        int main(void) {
+            pthread_t waker; pthread_create(&waker, 0, wake, 0);
+            for (int i = 0; i < 200; i++) {
+                volatile int word = 2; shared = &word;
+                while (word == 2) syscall(SYS_futex, &word, 0, 2, 0, 0, 0);
+            }
+            return pthread_join(waker, 0);
+        }"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, program) = (folder.path().join("frame.c"), folder.path().join("frame"));
+    std::fs::write(&file, source).expect("a file");
+    let mut compiler = Command::new("cc");
+    if !compiler
+        .args(["-O1", "-pthread"])
+        .arg(&file)
+        .arg("-o")
+        .arg(&program)
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        return println!("skipped: there is no C compiler");
+    }
+    let Some((_, counted, _)) = program_traced(&mut Command::new(&program), Options::default()) else { return };
+    let lock = switches(&counted.tasks, Why::Blocked, &Entry::Futex(FutexWait::Lock));
+    let waits = switches(&counted.tasks, Why::Blocked, &call("futex"));
+    assert!(lock < 20 && waits > 150, "{lock} waits for a lock, {waits} others: {:?}", counted.tasks);
 }
