@@ -47,12 +47,18 @@ pub(crate) struct ByProc {
     processes: BTreeSet<u32>,
     /// Single threads, whose process is not observed.
     threads: BTreeSet<u32>,
+    /// Children that observed processes had already: they were not asked for.
+    older: BTreeSet<u32>,
     tasks: BTreeMap<(u32, u32), Task>,
     no_room: u64,
 }
 
 impl ByProc {
     pub(crate) fn add(&mut self, processes: &[u32]) {
+        for &process in processes.iter().filter(|process| !self.processes.contains(process)) {
+            let tasks = numbers(&format!("/proc/{process}/task"));
+            self.older.extend(tasks.flat_map(|task| children(process, task)));
+        }
         self.processes.extend(processes);
         self.tick();
     }
@@ -67,7 +73,7 @@ impl ByProc {
         self.tick();
     }
 
-    /// Looks at all tasks again. Children of those that are observed are observed, too, from when they are first seen.
+    /// Looks at all tasks again. Children that the observed have from now on are observed, too, from when they are first seen.
     pub(crate) fn tick(&mut self) {
         if self.is_all {
             self.processes = numbers("/proc").collect();
@@ -77,7 +83,8 @@ impl ByProc {
             for task in numbers(&format!("/proc/{process}/task")) {
                 self.look_at(process, task);
                 if !self.is_all {
-                    ahead.extend(children(process, task).into_iter().filter(|&child| self.processes.insert(child)));
+                    let young = children(process, task).into_iter().filter(|child| !self.older.contains(child));
+                    ahead.extend(young.filter(|&child| self.processes.insert(child)));
                 }
             }
         }
@@ -178,7 +185,7 @@ fn children(process: u32, task: u32) -> Vec<u32> {
 }
 
 /// The entries of a folder whose names are numbers.
-fn numbers(folder: &str) -> impl Iterator<Item = u32> {
+fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
@@ -204,5 +211,33 @@ mod tests {
             counted.tasks.iter().filter(|tasks| tasks.process == Some(child.id())).map(|tasks| tasks.voluntary).sum();
         // It waits for each of ten children, and once for its line.
         assert!((8..60).contains(&voluntary), "{voluntary} of {:?}", counted.tasks);
+    }
+
+    #[test]
+    fn children_that_were_there_before_are_not_observed_and_later_ones_are() {
+        let mut parent = std::process::Command::new("sh")
+            .args(["-c", "sleep 60 & read line; sleep 61 & echo; read line; kill %1 %2"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let children = || children(parent.id(), parent.id());
+        while children().is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let older = children();
+        let mut proc = ByProc::default();
+        proc.add(&[parent.id()]);
+        assert_eq!(proc.processes(), BTreeSet::from([parent.id()]));
+        let mut lines = parent.stdin.take().expect("a pipe");
+        std::io::Write::write_all(&mut lines, b"go\n").expect("it reads");
+        let mut answer = [0];
+        std::io::Read::read_exact(parent.stdout.as_mut().expect("a pipe"), &mut answer).expect("it has another child");
+        proc.tick();
+        let seen = proc.processes();
+        drop(lines);
+        parent.wait().expect("our child");
+        assert_eq!(seen.len(), 2, "{seen:?}");
+        assert!(older.iter().all(|child| !seen.contains(child)), "{older:?} and {seen:?}");
     }
 }

@@ -53,7 +53,7 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     let page = place.path("page.html");
     assert_eq!(place.run(&["report", "-o", text(&page), text(&record)]).code, ran.code);
     let again = inject(&place, &arguments);
-    assert!(again.code == 1 && again.stderr.contains("records are never overwritten"), "{}", again.stderr);
+    assert!(again.code == 2 && again.stderr.contains("records are never overwritten"), "{}", again.stderr);
 }
 
 #[test]
