@@ -60,7 +60,7 @@ static __always_inline bool is_yield(__u32 entry)
 #define FUTEX_FLAGS (128 | 256)
 #define FUTEX_WAITERS 0x80000000
 
-// A word so near to the caller's stack pointer is in its own frames: nobody else's lock. So musl's condition variables wait, for 2.
+// A word so near to the caller's stack pointer is in its own frames: hardly a lock. So musl's condition variables wait, for 2.
 #define NEAR_STACK 4096
 
 // What a wait in futex is for, by its arguments. The word of a lock that is taken and waited for holds 2 (glibc, Rust, Go, GLib) or

@@ -9,9 +9,9 @@
 
 #define TASKS 16384
 #define CPUS 1024
-// The last REASONS of them are for the rest of each reason.
-#define CAUSES 29
-#define REASONS 10
+// Each reason has one more, for the rest.
+#define CAUSES (19 + REASONS)
+#define REASONS REASON_ENDED
 #define NEIGHBOURS 5
 #define BUCKETS 56
 // Both powers of two.

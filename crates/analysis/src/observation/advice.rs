@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_observation::{Cause, Entry, FutexWait, Observation, Source, Subject, Tasks, Throttled, Why};
@@ -143,8 +145,7 @@ fn raise(observation: &Observation, group: &Throttled) -> Advice {
 
 /// Whether a control group is this one, or below it.
 fn is_within(group: &str, above: &str) -> bool {
-    let (group, above) = (group.trim_matches('/'), above.trim_matches('/'));
-    group.strip_prefix(above).is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with('/'))
+    Path::new(group.trim_matches('/')).starts_with(above.trim_matches('/'))
 }
 
 /// What the premises of an advice are looked up in: it is given where each of them was counted.

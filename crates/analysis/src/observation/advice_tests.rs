@@ -131,18 +131,7 @@ fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
 
 #[test]
 fn where_a_wait_may_have_ended_by_time_it_is_not_said_that_more_at_a_time_helps() {
-    let may_be_timed = [
-        "epoll_wait",
-        "epoll_pwait",
-        "epoll_pwait2",
-        "poll",
-        "ppoll",
-        "select",
-        "pselect6",
-        "io_getevents",
-        "io_uring_enter",
-    ];
-    for call in may_be_timed {
+    for call in ["epoll_pwait", "pselect6", "io_uring_enter"] {
         let entry = Entry::SystemCall(call.to_owned());
         let found = changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])));
         assert_eq!(found, [Change::FewerWakeUps { call: call.to_owned() }]);
