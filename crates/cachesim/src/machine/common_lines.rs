@@ -28,8 +28,6 @@ const IS_HINT: u64 = 2;
 const HINT_BITS: u32 = 2;
 /// Guesses for each line of a level: fewer, and lines of the same low bits take each other's place too often.
 const GUESSES_A_LINE: usize = 2;
-/// Of a small level, as of a TLB: two pages in turns that take each other's place would never be found.
-const FEWEST_GUESSES: usize = 1024;
 
 /// Where each view has a line.
 pub(super) type Slots = [u32; VIEWS];
@@ -90,7 +88,6 @@ impl CommonLines {
         let is_direct = ways == 1 && sets.is_power_of_two() && !plan.has_physical_index;
         let kept = if is_list { slots } else { 0 };
         let hinted = if is_first { slots } else { 0 };
-        let guesses = if hinted > 0 { (hinted * GUESSES_A_LINE).next_power_of_two().max(FEWEST_GUESSES) } else { 1 };
         CommonLines {
             ways,
             is_list,
@@ -102,7 +99,7 @@ impl CommonLines {
             stamps: vec![0; slots],
             now: 0,
             hints: vec![0; hinted],
-            guesses: vec![0; if is_direct { 0 } else { guesses }],
+            guesses: vec![0; if is_direct { 0 } else { (hinted * GUESSES_A_LINE).next_power_of_two() }],
             direct_mask: if is_direct { slots.saturating_sub(1) } else { 0 },
             line_bits: plan.line_bits,
             used: Vec::new(),
