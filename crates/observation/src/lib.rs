@@ -189,11 +189,11 @@ pub struct Tasks {
     pub voluntary: u64,
     /// Switches that they did not ask for, and calls of sched_yield.
     pub involuntary: u64,
-    /// Time on a CPU.
+    /// Time on a CPU, by the kernel's own account.
     pub run_ns: Nanos,
     /// Time off the CPU, of switches after which it came back.
     pub off_ns: Nanos,
-    /// Of it, time ready to run and waiting for a CPU.
+    /// Of it, and of what is not over at the end, time ready to run and waiting for a CPU.
     pub wait_ns: Nanos,
     /// Time that others ran on its CPU while it was off, if it came back to the same CPU.
     pub others_ns: Nanos,
@@ -290,8 +290,8 @@ pub struct Lost {
     pub events: u64,
     /// perf's records of switches, each of one switch at most.
     pub records: u64,
-    /// Switches known from the kernel's counters alone: the task could not be followed, since it gained rights, or ran on a CPU that
-    /// came online later.
+    /// Switches known from the kernel's counters alone: records were lost, or the task could not be followed, since it gained rights, or
+    /// ran on a CPU that came online later.
     pub unfollowed: u64,
 }
 

@@ -88,7 +88,7 @@ struct sched_info {
 
 struct task_struct {
     struct thread_info thread_info;
-    int pid, tgid;
+    int pid, tgid, on_cpu;
     unsigned int flags;
     unsigned int __state;
     unsigned int policy;
@@ -103,6 +103,10 @@ struct task_struct {
     char comm[16];
 } OF_THE_KERNEL;
 
+struct bpf_iter__task {
+    struct task_struct *task;
+} OF_THE_KERNEL;
+
 // Before Linux 5.14.
 struct task_struct___before_5_14 {
     long state;
@@ -113,6 +117,17 @@ static __always_inline __u32 state_of(struct task_struct *task)
     if (bpf_core_field_exists(task->__state))
         return task->__state;
     return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+}
+
+// Whether it runs or waits for a CPU.
+static __always_inline bool is_ready(struct task_struct *task)
+{
+    return !state_of(task);
+}
+
+static __always_inline bool is_on_cpu(struct task_struct *task)
+{
+    return !bpf_core_field_exists(task->on_cpu) || task->on_cpu;
 }
 
 // How long it has waited for CPUs so far, as the kernel counts it when a task has got one.

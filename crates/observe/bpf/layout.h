@@ -115,7 +115,8 @@ struct task {
     __u64 voluntary, involuntary, voluntary_seen, delay_seen;
     __u64 run_ns, off_ns, wait_ns, others_ns;
     __u64 slice_began; // what the kernel had counted of its run time then
-    __u64 busy_then;   // of its CPU as it left; where counts are enough, the kernel's own count of its run time
+    __u64 run_began;   // and when its place was taken
+    __u64 busy_then;   // of its CPU as it left
     __u64 moved[3];    // to another thread of the core, below the same cache, further
     __u64 fault_ip;
     __u32 cpu, cause;

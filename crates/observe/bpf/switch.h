@@ -18,14 +18,17 @@ static __always_inline void waited(struct task *t, struct cpu *on, struct task_s
     if (!counts_only && wait > t->last_off)
         wait = t->last_off;
     t->delay_seen = delay;
-    if (t->cause >= CAUSES)
+    // It has left no CPU yet: what it waited for since before it was observed is known by a clock alone.
+    bool has_cause = t->cause < CAUSES;
+    if (!has_cause && (counts_only || !wait))
         return;
     t->wait_ns += wait;
-    t->causes[t->cause].wait_ns += wait;
+    if (has_cause)
+        t->causes[t->cause].wait_ns += wait;
     if (counts_only)
         return;
     count_in(t->wait, wait);
-    if (t->causes[t->cause].reason == REASON_THROTTLED)
+    if (has_cause && t->causes[t->cause].reason == REASON_THROTTLED)
         t->wait_throttled_ns += wait;
     else if (wait && !was_behind_the_last(t, on, wait))
         share_out(t, on, wait, c);

@@ -47,17 +47,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
             comes(t, on, cpu, greater(now - ran, t->off_since));
         on->busy_ns += ran;
         if (t) {
+            // The kernel's own account, which begins some microseconds earlier than this one where an interrupt wakes a task.
+            t->run_ns = prev->se.sum_exec_runtime - t->run_began;
             // It may have been running since before it was observed.
-            if (t->on_since) {
-                t->run_ns += ran;
-                if (!counts_only)
-                    count_in(t->turns, ran);
-            }
-            if (counts_only) {
-                __u64 runtime = prev->se.sum_exec_runtime;
-                t->run_ns += runtime - t->busy_then;
-                t->busy_then = runtime;
-            }
+            if (t->on_since && !counts_only)
+                count_in(t->turns, ran);
             on->last_pid = prev->pid;
             on->last_place = place;
             enum reason reason = leaves(t, prev, next, comer, on, cpu, now, c);
@@ -88,6 +82,22 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 // --- What happens to a task besides ---
+
+// Read through once when there are new targets. A task that runs or waits for a CPU then is observed from here on, not from its next
+// switch on, which may never come.
+SEC("iter/task")
+int on_look(struct bpf_iter__task *of)
+{
+    struct task_struct *task = of->task;
+    struct control *c = controls();
+    if (!task || !c || !is_ready(task))
+        return 0;
+    struct task *t = place_of(ref_of(task, c));
+    bool is_new = t && !t->voluntary && !t->involuntary && !t->on_since && !t->off_since;
+    if (is_new && !counts_only && !is_on_cpu(task))
+        t->off_since = bpf_ktime_get_ns();
+    return 0;
+}
 
 // Attached only where wakers or events are asked for: it costs a third of what all else does.
 SEC("tp_btf/sched_waking")

@@ -21,9 +21,7 @@ static __always_inline void take_place(struct ref *ref, struct task_struct *task
     t->flags = task->flags;
     t->voluntary_seen = task->nvcsw;
     t->delay_seen = run_delay(task);
-    t->slice_began = task->se.sum_exec_runtime;
-    if (counts_only)
-        t->busy_then = task->se.sum_exec_runtime;
+    t->slice_began = t->run_began = task->se.sum_exec_runtime;
     t->cpu = CPUS;
     t->cause = CAUSES;
     bpf_probe_read_kernel_str(t->name, sizeof(t->name), task->comm);
@@ -41,10 +39,11 @@ static __always_inline bool is_target(__u32 number, __u32 kind)
 static __always_inline struct ref *ref_of(struct task_struct *task, struct control *c)
 {
     struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!ref || ref->generation == (__u32)c->generation)
+    __u32 generation = c->generation, before = ref ? ref->generation : generation;
+    if (before == generation)
         return ref;
-    ref->generation = c->generation;
-    if (!ref->place) {
+    // Another CPU may look at it, too: one of both takes a place.
+    if (__sync_val_compare_and_swap(&ref->generation, before, generation) == before && !ref->place) {
         if (c->all || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
             take_place(ref, task, c);
     }

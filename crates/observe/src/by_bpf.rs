@@ -12,6 +12,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::counted::{Counted, Options, Totals};
 use crate::cpus::Cpus;
+use crate::in_flight::InFlight;
 use crate::kernel::{Kernel, NoBpf};
 use crate::layout::{self, Control, Neighbour, TASKS, target, task_state};
 use crate::longest;
@@ -51,6 +52,10 @@ impl ByBpf {
         let cpus = Cpus::new(&host.cpus_online);
         set_relatives(&tables, &cpus);
         let stacks = options.stacks_per_second.map(Stacks::start).transpose()?;
+        if !options.counts_only {
+            let now = switchcost_host::clock::monotonic();
+            cpus.known().iter().for_each(|cpu| tables.begin(cpu.0 as usize, now));
+        }
         kernel.attach()?;
         Ok(ByBpf {
             kernel,
@@ -93,9 +98,15 @@ impl ByBpf {
             }
         }
         if is_new {
-            self.tables.control(Control::Generation).fetch_add(1, Relaxed);
+            self.begin_new_targets();
         }
         Ok(())
+    }
+
+    fn begin_new_targets(&mut self) {
+        self.tables.control(Control::Generation).fetch_add(1, Relaxed);
+        // Where the kernel cannot do it, tasks are observed from their next switch on.
+        let _ = self.kernel.look();
     }
 
     /// The observed processes with a task that is alive.
@@ -105,11 +116,15 @@ impl ByBpf {
 
     /// Sums over all observed tasks.
     pub(crate) fn totals(&self) -> Totals {
-        let mut totals = self.ended_totals;
+        let (mut totals, in_flight) = (self.ended_totals, self.in_flight());
         (1..TASKS)
             .filter(|&place| self.tables.state(place) != task_state::FREE)
-            .for_each(|place| totals.add(self.tables.totals(place)));
+            .for_each(|place| totals.add(in_flight.with_run(place, self.tables.totals(place))));
         totals
+    }
+
+    fn in_flight(&self) -> InFlight {
+        InFlight::look(&self.tables, self.cpus.known().iter().map(|cpu| cpu.0 as usize))
     }
 
     /// Observes all tasks, those of the kernel too.
@@ -118,7 +133,7 @@ impl ByBpf {
             stacks.add_all();
         }
         self.tables.control(Control::All).store(1, Relaxed);
-        self.tables.control(Control::Generation).fetch_add(1, Relaxed);
+        self.begin_new_targets();
     }
 
     /// Takes the sums of tasks that have ended, so that their places can be used again. To be called several times a second.
@@ -160,21 +175,35 @@ impl ByBpf {
 
     /// Ends the observation.
     pub(crate) fn finish(mut self) -> Result<Counted, NoBpf> {
+        // While it is still counted who runs.
+        let in_flight = self.in_flight();
         let switches = self.switches();
         self.own_cost.end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
         self.kernel.detach();
         let stacks = self.stacks.take().map(Stacks::finish);
-        Ok(Counted { stacks, ..self.so_far()? })
+        Ok(Counted { stacks, ..self.read(&in_flight)? })
     }
 
     /// What was counted so far.
     pub(crate) fn so_far(&mut self) -> Result<Counted, NoBpf> {
+        let in_flight = self.in_flight();
+        self.read(&in_flight)
+    }
+
+    fn read(&mut self, in_flight: &InFlight) -> Result<Counted, NoBpf> {
         self.tick();
-        let now = switchcost_host::clock::monotonic();
         let mut sums = self.sums.clone();
+        let mut waits = Vec::new();
         for place in 1..TASKS {
             if self.tables.state(place) != task_state::FREE {
-                sums.add(&self.tables.task(place), now, &self.memory);
+                let mut task = self.tables.task(place);
+                let wait = in_flight.add_wait(place, &mut task, &self.tables);
+                in_flight.add_run(place, &mut task);
+                sums.add(&task, in_flight.now, &self.memory);
+                if let Some((wait, shares)) = wait {
+                    shares.iter().for_each(|share| sums.add_neighbour(task.tgid, share));
+                    waits.push(wait);
+                }
             }
         }
         for ([process, _], words) in self.kernel.pairs()?.iter().flatten() {
@@ -182,6 +211,7 @@ impl ByBpf {
                 sums.add_neighbour(process, &neighbour);
             }
         }
+        let longest_waits = longest::of(self.waits().chain(waits));
         let (pairs, waits) = (sums.take_pairs(), sums.take_waits());
         let control = |which| self.tables.control(which).load(Relaxed);
         let lost = Lost {
@@ -201,11 +231,11 @@ impl ByBpf {
         Ok(Counted {
             source: if self.counts_only { Source::BpfCounts } else { Source::Bpf },
             not_counted_by: Vec::new(),
-            cpus: if self.counts_only { Vec::new() } else { self.cpus() },
+            cpus: if self.counts_only { Vec::new() } else { self.cpus(in_flight) },
             tasks: sums.into_tasks(),
             pairs,
             waits,
-            longest_waits: longest::of(self.waits()),
+            longest_waits,
             in_scheduler: self.in_scheduler(),
             lost,
             own_cost,
@@ -228,14 +258,15 @@ impl ByBpf {
         Some(sum)
     }
 
-    fn cpus(&self) -> Vec<CpuTime> {
+    fn cpus(&self, in_flight: &InFlight) -> Vec<CpuTime> {
         let time = |cpu: &CpuId| {
             let counted = self.tables.cpu(cpu.0 as usize);
+            let (busy, idle) = in_flight.of_cpu(&counted);
             CpuTime {
                 cpu: *cpu,
                 switches: counted.switches,
-                busy_ns: Nanos(counted.busy_ns),
-                idle_ns: Nanos(counted.idle_ns),
+                busy_ns: Nanos(counted.busy_ns + busy),
+                idle_ns: Nanos(counted.idle_ns + idle),
             }
         };
         self.cpus.known().iter().map(time).collect()

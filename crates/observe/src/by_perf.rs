@@ -105,7 +105,7 @@ impl ByPerf {
     /// Sums over all observed tasks.
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.ended_totals;
-        self.tasks.values().for_each(|task| totals.add(totals_of(task)));
+        self.tasks.iter().for_each(|(&thread, task)| totals.add(self.kernels.corrected(thread, task)));
         totals
     }
 
@@ -123,7 +123,6 @@ impl ByPerf {
         self.kernels.look_at_all(self.tasks.keys().copied());
         self.take_until(Nanos(u64::MAX));
         for (&thread, task) in &mut self.tasks {
-            self.lost.unfollowed += self.kernels.correct(thread, task);
             if !kernel_counts::is_alive(thread) {
                 task.state = task_state::ENDED;
             }
@@ -135,8 +134,12 @@ impl ByPerf {
     pub(crate) fn so_far(&mut self) -> Counted {
         self.tick();
         let now = monotonic();
-        let mut sums = self.sums.clone();
-        self.tasks.values().for_each(|task| sums.add(task, now, &self.memory));
+        let (mut sums, mut lost) = (self.sums.clone(), self.lost.clone());
+        for (&thread, task) in &self.tasks {
+            let mut task = *task;
+            lost.unfollowed += self.kernels.correct(thread, &mut task);
+            sums.add(&task, now, &self.memory);
+        }
         Counted {
             source: Source::Perf,
             not_counted_by: Vec::new(),
@@ -145,7 +148,7 @@ impl ByPerf {
             pairs: Vec::new(),
             waits: Vec::new(),
             longest_waits: Vec::new(),
-            lost: Lost { records: self.lost.records.max(self.records.lost()), ..self.lost.clone() },
+            lost: Lost { records: lost.records.max(self.records.lost()), ..lost },
             in_scheduler: None,
             own_cost: None,
             stacks: None,
@@ -176,10 +179,14 @@ impl ByPerf {
             }
             SwitchKind::Left { could_run } => {
                 let Some(task) = self.tasks.get_mut(&record.thread) else { return };
+                let since = (task.on_since > 0).then_some(task.on_since);
                 task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
                 task.off_since = at;
                 task.cpu = record.cpu.0;
                 *(if could_run { &mut task.involuntary } else { &mut task.voluntary }) += 1;
+                let (voluntary, involuntary) = (u64::from(!could_run), u64::from(could_run));
+                let one = Totals { voluntary, involuntary, ..Totals::default() };
+                self.kernels.left(record.thread, since, at, one);
             }
             SwitchKind::Came => self.comes(record),
             SwitchKind::Named { name, is_exec } => {
@@ -243,6 +250,8 @@ impl ByPerf {
     fn end(&mut self, thread: u32, at: u64) {
         self.own.remove(&thread);
         let Some(mut task) = self.tasks.remove(&thread) else { return };
+        let since = (task.on_since > 0).then_some(task.on_since);
+        self.kernels.left(thread, since, at, Totals::default());
         task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
         // The kernel says the same of one whose records end since it has gained rights.
         if kernel_counts::is_alive(thread) {
@@ -250,6 +259,7 @@ impl ByPerf {
             self.tasks.insert(thread, task);
             return;
         }
+        self.lost.unfollowed += self.kernels.correct(thread, &mut task);
         self.kernels.forget(thread);
         self.count_ended(task);
     }

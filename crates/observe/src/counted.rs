@@ -58,7 +58,7 @@ pub struct Totals {
     pub voluntary: u64,
     /// Switches that they did not ask for, and calls of sched_yield.
     pub involuntary: u64,
-    /// Time on a CPU that is over.
+    /// Time on a CPU, by the kernel's own account.
     pub run: Nanos,
     /// Time ready to run and waiting for a CPU that is over.
     pub wait: Nanos,

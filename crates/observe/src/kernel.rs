@@ -3,7 +3,8 @@
 use std::io;
 
 use aya::maps::{HashMap, MapData, Queue, RingBuf};
-use aya::programs::{BtfTracePoint, ProgramError};
+use aya::programs::iter::IterLinkId;
+use aya::programs::{BtfTracePoint, Iter, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use switchcost_host::signals::undisturbed;
@@ -43,6 +44,10 @@ const HOOKS: [Hook; 7] = [
     wanted("on_scheduler_entry", "sched_entry_tp", |options| options.wants_scheduler_time),
     wanted(SCHEDULER_EXIT, "sched_exit_tp", |options| options.wants_scheduler_time),
 ];
+
+/// The function that looks at all tasks once. What runs already is not seen before its next switch without it, so it is no reason to count
+/// nothing.
+const LOOK: &str = "on_look";
 
 const SCHEDULER_EXIT: &str = "on_scheduler_exit";
 
@@ -137,6 +142,10 @@ impl Kernel {
                 _ => {}
             }
         }
+        let look: &mut Iter = ebpf.program_mut(LOOK).expect("the program has it").try_into().expect("an iterator");
+        let undisturbed = undisturbed().ok();
+        let _ = look.load("task", &btf);
+        drop(undisturbed);
         Ok(Kernel { ebpf })
     }
 
@@ -149,6 +158,14 @@ impl Kernel {
             }
         }
         Ok(())
+    }
+
+    /// Has the program look at all tasks that run or wait for a CPU, where the kernel can do that: those that are to be observed are from
+    /// here on, not from their next switch on.
+    pub(crate) fn look(&mut self) -> io::Result<()> {
+        let look: &mut Iter = self.ebpf.program_mut(LOOK).expect("the program has it").try_into().expect("an iterator");
+        let link = look.attach().and_then(|link: IterLinkId| look.take_link(link)).map_err(io::Error::other)?;
+        io::copy(&mut link.into_file().map_err(io::Error::other)?, &mut io::sink()).map(drop)
     }
 
     /// Whether it shows how long the scheduler takes.

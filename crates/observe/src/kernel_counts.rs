@@ -1,31 +1,36 @@
-//! What the kernel itself counts of tasks whose records are read: a task that gains rights at an exec, or runs on a CPU that came
-//! online later, has no records any more, which nothing reports.
+//! What the kernel itself counts of tasks whose records are read: records are lost where there is no room for them, and a task that gains
+//! rights at an exec, or runs on a CPU that came online later, has none any more, which nothing reports. Nor is there one of a run that is
+//! not over.
 
 use std::collections::HashMap;
 use std::fs;
 
 use switchcost_facts::Root;
+use switchcost_host::clock::monotonic;
+use switchcost_units::Nanos;
 
+use crate::counted::Totals;
 use crate::layout::Task;
 use crate::subject::is_there;
 
-/// Tasks looked at each time: each is a file.
+/// Tasks looked at each time: each is two files.
 const EACH: usize = 32;
-
-/// Voluntary switches, and others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Switches {
-    voluntary: u64,
-    involuntary: u64,
-}
 
 /// Of each thread what was counted before it was observed, and at the last look.
 #[derive(Debug, Default)]
 pub(crate) struct KernelCounts {
-    first: HashMap<u32, Switches>,
-    last: HashMap<u32, Switches>,
+    first: HashMap<u32, Totals>,
+    last: HashMap<u32, Look>,
     /// Who comes next.
     next: u32,
+}
+
+#[derive(Debug)]
+struct Look {
+    at: Nanos,
+    counted: Totals,
+    /// What records have told of later.
+    since: Totals,
 }
 
 impl KernelCounts {
@@ -48,19 +53,46 @@ impl KernelCounts {
     }
 
     pub(crate) fn look_at_all(&mut self, threads: impl Iterator<Item = u32>) {
-        self.last.extend(threads.filter_map(|thread| Some((thread, read(thread)?))));
+        for thread in threads {
+            if let Some(counted) = read(thread) {
+                self.last.insert(thread, Look { at: monotonic(), counted, since: Totals::default() });
+            }
+        }
     }
 
-    /// Counts the switches that the kernel had counted at the last look and whose records have not come by now: how many.
-    pub(crate) fn correct(&self, thread: u32, task: &mut Task) -> u64 {
-        let Some(last) = self.last.get(&thread) else { return 0 };
+    /// A record says that a thread has left its CPU, or has ended there, where it had come `since`, if that is known.
+    pub(crate) fn left(&mut self, thread: u32, since: Option<u64>, at: u64, switches: Totals) {
+        let Some(last) = self.last.get_mut(&thread).filter(|last| last.at.0 < at) else { return };
+        let run = since.map_or(0, |since| at.saturating_sub(since.max(last.at.0)));
+        last.since.add(Totals { run: Nanos(run), ..switches });
+    }
+
+    /// What a task has in all, if the kernel had counted more at the last look than records have told of by now.
+    pub(crate) fn corrected(&self, thread: u32, task: &Task) -> Totals {
+        let told = Totals {
+            voluntary: task.voluntary,
+            involuntary: task.involuntary,
+            run: Nanos(task.run_ns),
+            wait: Nanos(task.wait_ns),
+        };
+        let Some(last) = self.last.get(&thread) else { return told };
         let first = self.first.get(&thread).copied().unwrap_or_default();
-        let missing = |last: u64, first: u64, counted: u64| last.saturating_sub(first).saturating_sub(counted);
-        let voluntary = missing(last.voluntary, first.voluntary, task.voluntary);
-        let involuntary = missing(last.involuntary, first.involuntary, task.involuntary);
-        task.voluntary += voluntary;
-        task.involuntary += involuntary;
-        voluntary + involuntary
+        let (counted, since) = (&last.counted, &last.since);
+        Totals {
+            voluntary: told.voluntary.max(counted.voluntary.saturating_sub(first.voluntary) + since.voluntary),
+            involuntary: told
+                .involuntary
+                .max(counted.involuntary.saturating_sub(first.involuntary) + since.involuntary),
+            run: told.run.max(Nanos(counted.run.saturating_sub(first.run).0 + since.run.0)),
+            wait: told.wait,
+        }
+    }
+
+    /// Corrects a task: how many of its switches no record has told of.
+    pub(crate) fn correct(&self, thread: u32, task: &mut Task) -> u64 {
+        let (all, told) = (self.corrected(thread, task), task.voluntary + task.involuntary);
+        (task.voluntary, task.involuntary, task.run_ns) = (all.voluntary, all.involuntary, all.run.0);
+        all.voluntary + all.involuntary - told
     }
 
     /// A thread has taken the number of its process.
@@ -71,7 +103,7 @@ impl KernelCounts {
         self.first.extend(first.map(|first| (process, first)));
     }
 
-    /// One that has ended by its records had them to its end.
+    /// One that has ended.
     pub(crate) fn forget(&mut self, thread: u32) {
         self.first.remove(&thread);
         self.last.remove(&thread);
@@ -83,11 +115,14 @@ pub(crate) fn is_alive(thread: u32) -> bool {
     is_there(&Root::system(), thread)
 }
 
-fn read(thread: u32) -> Option<Switches> {
+fn read(thread: u32) -> Option<Totals> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    // The kernel may be built without it.
+    let times = fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap_or_default();
+    let run = times.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0);
     let field = |name| status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok();
     let (voluntary, involuntary) = (field("voluntary_ctxt_switches:")?, field("nonvoluntary_ctxt_switches:")?);
-    Some(Switches { voluntary, involuntary })
+    Some(Totals { voluntary, involuntary, run: Nanos(run), wait: Nanos(0) })
 }
 
 #[cfg(test)]
@@ -96,17 +131,39 @@ mod tests {
 
     use super::*;
 
+    fn totals(voluntary: u64, involuntary: u64, run: u64) -> Totals {
+        Totals { voluntary, involuntary, run: Nanos(run), wait: Nanos(0) }
+    }
+
     #[test]
     fn what_the_kernel_counted_and_no_record_told_is_counted_once() {
-        let switches = |voluntary, involuntary| Switches { voluntary, involuntary };
         let mut counts = KernelCounts::default();
-        counts.first.insert(7, switches(100, 10));
-        counts.last.insert(7, switches(150, 13));
+        counts.first.insert(7, totals(100, 10, 5_000));
+        counts.last.insert(7, Look { at: Nanos(50), counted: totals(150, 13, 9_000), since: Totals::default() });
         let mut task = Task::new_zeroed();
-        (task.voluntary, task.involuntary) = (3, 4);
+        (task.voluntary, task.involuntary, task.run_ns) = (3, 4, 200);
         assert_eq!(counts.correct(7, &mut task), 47, "a record may be newer than the look");
-        assert_eq!((task.voluntary, task.involuntary), (50, 4));
+        assert_eq!((task.voluntary, task.involuntary, task.run_ns), (50, 4, 4_000));
         assert_eq!((counts.correct(7, &mut task), counts.correct(8, &mut task)), (0, 0));
+    }
+
+    #[test]
+    fn what_records_tell_of_after_the_last_look_is_added_to_it() {
+        let mut counts = KernelCounts::default();
+        counts.last.insert(7, Look { at: Nanos(50), counted: totals(10, 0, 900), since: Totals::default() });
+        counts.left(7, Some(30), 40, totals(1, 0, 0));
+        counts.left(7, Some(45), 60, totals(0, 1, 0));
+        counts.left(7, None, 70, totals(1, 0, 0));
+        counts.left(8, Some(1), 70, totals(1, 0, 0));
+        let mut task = Task::new_zeroed();
+        (task.voluntary, task.involuntary, task.run_ns) = (2, 1, 25);
+        assert_eq!(counts.corrected(7, &task), totals(11, 1, 910));
+        task.run_ns = 1_000;
+        assert_eq!(
+            counts.corrected(7, &task).run,
+            Nanos(1_000),
+            "the account of a task that runs is as old as the last tick"
+        );
     }
 
     #[test]

@@ -115,9 +115,10 @@ structures! {
     }
 
     /// What another process did to a task, or to a process.
+    #[derive(Default)]
     struct Neighbour {
         pub(crate) process: u32,
-        unused: u32,
+        pub(crate) unused: u32,
         pub(crate) ran_ns: u64,
         pub(crate) runs: u64,
         pub(crate) preempted: u64,
@@ -130,11 +131,11 @@ structures! {
     /// A run of a task on a CPU.
     #[derive(Default)]
     struct Run {
-        end: u64,
-        ns: u64,
-        process: u32,
-        unused: u32,
-        name: [u8; 16],
+        pub(crate) end: u64,
+        pub(crate) ns: u64,
+        pub(crate) process: u32,
+        pub(crate) unused: u32,
+        pub(crate) name: [u8; 16],
     }
 
     /// A wait for a CPU that is among the longest.
@@ -146,7 +147,7 @@ structures! {
         pub(crate) pid: u32,
         pub(crate) tgid: u32,
         pub(crate) behind: u32,
-        unused: u32,
+        pub(crate) unused: u32,
         pub(crate) name: [u8; 16],
         pub(crate) behind_name: [u8; 16],
     }
@@ -169,11 +170,12 @@ structures! {
         pub(crate) wait_ns: u64,
         pub(crate) others_ns: u64,
         slice_began: u64,
+        pub(crate) run_began: u64,
         busy_then: u64,
         pub(crate) moved: [u64; 3],
         fault_ip: u64,
         pub(crate) cpu: u32,
-        cause: u32,
+        pub(crate) cause: u32,
         call: u32,
         unused: u32,
         moved_ns: u64,
@@ -199,12 +201,12 @@ structures! {
         pub(crate) idle_ns: u64,
         last_pid: u32,
         last_place: u32,
-        running_pid: u32,
-        running_place: u32,
-        newest: u32,
+        pub(crate) running_pid: u32,
+        pub(crate) running_place: u32,
+        pub(crate) newest: u32,
         shortest: u32,
         long_ns: u64,
-        runs: [Run; RUNS],
+        pub(crate) runs: [Run; RUNS],
         pub(crate) longest: [Wait; LONGEST],
         unused: [u64; 3],
     }

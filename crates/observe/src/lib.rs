@@ -24,6 +24,7 @@ mod container;
 mod counted;
 mod cpus;
 mod error;
+mod in_flight;
 mod kernel;
 mod kernel_counts;
 mod layout;

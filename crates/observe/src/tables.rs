@@ -23,6 +23,7 @@ const VOLUNTARY: usize = offset_of!(Task, voluntary) / 8;
 const INVOLUNTARY: usize = offset_of!(Task, involuntary) / 8;
 const RUN_NS: usize = offset_of!(Task, run_ns) / 8;
 const WAIT_NS: usize = offset_of!(Task, wait_ns) / 8;
+const SINCE: usize = offset_of!(Cpu, since) / 8;
 
 pub(crate) struct Tables {
     tasks: SharedFile,
@@ -70,6 +71,11 @@ impl Tables {
         self.process(place).filter(|_| has_switched())
     }
 
+    /// Whether the task of a place has left no CPU since it was observed.
+    pub(crate) fn has_left_none(&self, place: usize) -> bool {
+        self.word(place, VOLUNTARY) + self.word(place, INVOLUNTARY) == 0
+    }
+
     fn word(&self, place: usize, at: usize) -> u64 {
         self.tasks.u64s()[place * TASK_WORDS + at].load(Relaxed)
     }
@@ -83,6 +89,11 @@ impl Tables {
             run: Nanos(word(RUN_NS)),
             wait: Nanos(word(WAIT_NS)),
         }
+    }
+
+    /// From when on the time of a CPU is counted that has not switched yet.
+    pub(crate) fn begin(&self, cpu: usize, now: Nanos) {
+        self.cpus.u64s()[cpu * CPU_WORDS + SINCE].store(now.0, Relaxed);
     }
 
     /// Makes a place as it was at first.

@@ -5,6 +5,7 @@ mod build;
 mod causes;
 mod counts;
 mod groups;
+mod in_flight;
 mod leftovers;
 mod records;
 mod stacks;

@@ -27,7 +27,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         (lost.causes, "causes of switches: they are shown as elsewhere"),
         (lost.pairs, "events of neighbours: they are not in the tables"),
         (lost.events, "events: they are not in the trace"),
-        (lost.records, "of the kernel's records: so many switches may be missing"),
+        (
+            lost.records,
+            "of the kernel's records: switches and CPU time are those of its counters, at least; times off the CPU are missing",
+        ),
     ];
     let is_worth_a_note = |number: u64| number as f64 > RARE * findings.all.switches as f64 || is_all && number > 0;
     for (number, of) in missing.iter().filter(|(number, _)| is_worth_a_note(*number)) {
@@ -93,10 +96,11 @@ fn unfinished(observation: &Observation) -> Option<String> {
 /// Switches that only the kernel's own counters know.
 fn unfollowed(observation: &Observation) -> Option<String> {
     let switches = observation.lost.unfollowed;
+    let of_lost = if observation.lost.records > 0 { "there was no room for their records, or " } else { "" };
     (switches > 0).then(|| {
         format!(
-            "{} switches are known by the kernel's counters alone: a task gained rights, or ran on a CPU that came online later. How \
-             long it ran is not known, and what it started is not counted.",
+            "{} switches are known by the kernel's counters alone: {of_lost}a task gained rights, or ran on a CPU that came online \
+             later: what that started is not counted.",
             count(switches)
         )
     })

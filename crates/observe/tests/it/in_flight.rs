@@ -1,0 +1,236 @@
+//! What began before an observation, or is not over when it ends, is counted for the part that lies in it.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use switchcost_observation::{Behind, Source, Tasks};
+use switchcost_observe::{Backend, Counted, Options};
+use switchcost_units::Nanos;
+
+use crate::{observer, turn};
+
+/// The CPU that real-time tasks of these tests have for themselves; the tests are on the other.
+const THEIRS: &str = "1";
+const OURS: &str = "0";
+
+/// By how much the kernel's account of a running task may be older than the clock: a tick at 100 Hz, at both ends.
+const TICK: u64 = 20_000_000;
+
+/// Whether there is a CPU for a real-time task, and this thread is on another.
+fn has_room() -> bool {
+    let own = rustix::thread::gettid().as_raw_nonzero().to_string();
+    let can = |command: &mut Command| command.stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    let has = can(Command::new("taskset").args(["-c", THEIRS, "chrt", "-f", "1", "true"]));
+    if !has {
+        println!("skipped: there is one CPU, or no real-time task is to be had here");
+    }
+    has && can(Command::new("taskset").args(["-pc", OURS, &own]))
+}
+
+/// Computes for so many seconds, then sleeps; of SCHED_FIFO, so that nothing takes its CPU from it but the kernel's reserve for others.
+/// Whatever happens, it ends.
+fn computes(policy: &[&str], seconds: f64) -> Child {
+    let script = format!("use Time::HiRes 'time'; my $t = time + {seconds}; 1 while time < $t; sleep 4");
+    let mut command = Command::new("timeout");
+    command.args(["5", "taskset", "-c", THEIRS]).args(policy).args(["perl", "-e", &script]);
+    let child = command.stdout(Stdio::null()).spawn().expect("they are there");
+    // timeout starts a child, which becomes perl.
+    let began = Instant::now();
+    while of_perl(&child).is_none() {
+        assert!(began.elapsed() < Duration::from_secs(4), "perl runs");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child
+}
+
+fn of_perl(timeout: &Child) -> Option<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", timeout.id())).ok()?;
+    let child: u32 = children.split_whitespace().next()?.parse().ok()?;
+    let name = std::fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
+    (name.trim() == "perl").then_some(child)
+}
+
+/// What the kernel has counted: CPU time, and switches.
+fn kernels(process: u32) -> (u64, u64) {
+    let schedstat = std::fs::read_to_string(format!("/proc/{process}/schedstat")).expect("it lives");
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
+    let field = |name| status.lines().find_map(|line| line.strip_prefix(name)).and_then(|it| it.trim().parse().ok());
+    let switches = |name| -> u64 { field(name).expect("it is counted") };
+    let ran = schedstat.split(' ').next().and_then(|it| it.parse().ok()).expect("it is counted");
+    (ran, switches("voluntary_ctxt_switches:") + switches("nonvoluntary_ctxt_switches:"))
+}
+
+fn end(mut timeout: Child, process: u32) {
+    let kill = Command::new("kill").args(["-9", &process.to_string()]).status();
+    assert!(kill.is_ok_and(|status| status.success()) && timeout.wait().is_ok());
+}
+
+/// Observes a process for a while: what the kernel has counted meanwhile, and what the observer has.
+fn observe(process: u32, options: Options, time: Duration) -> Option<((u64, u64), Counted)> {
+    let mut observer = observer(options)?;
+    let before = kernels(process);
+    observer.add(&[process]).expect("there is room for one");
+    let began = Instant::now();
+    while began.elapsed() < time {
+        observer.tick();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let totals = observer.totals();
+    let counted = observer.finish().expect("the tables are there");
+    let after = kernels(process);
+    let ran = sum(&counted, |tasks| tasks.run_ns.0);
+    assert!(totals.run <= Nanos(ran) && ran - totals.run.0 <= 5 * TICK, "{totals:?}, in the end {ran}");
+    Some(((after.0 - before.0, after.1 - before.1), counted))
+}
+
+fn sum(counted: &Counted, of: fn(&Tasks) -> u64) -> u64 {
+    counted.tasks.iter().map(of).sum()
+}
+
+const WAYS: [Options; 3] = [
+    Options { wants_wakers: false, ..NOTHING },
+    Options { counts_only: true, ..NOTHING },
+    Options { without_bpf: true, ..NOTHING },
+];
+const NOTHING: Options = Options {
+    wants_wakers: false,
+    wants_events: false,
+    wants_scheduler_time: false,
+    counts_only: false,
+    may_mark_pages: false,
+    stacks_per_second: None,
+    without_bpf: false,
+};
+
+#[test]
+fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
+    let _turn = turn();
+    for options in WAYS.into_iter().filter(|_| has_room()) {
+        let timeout = computes(&["chrt", "-f", "1"], 3.0);
+        let process = of_perl(&timeout).expect("it runs");
+        let observed = observe(process, options, Duration::from_millis(600));
+        end(timeout, process);
+        let Some(((ran, switches), counted)) = observed else { return };
+        assert!(ran > 400_000_000, "the kernel gave it a CPU: {ran} ns");
+        let own = sum(&counted, |tasks| tasks.run_ns.0);
+        assert!(own.abs_diff(ran) <= TICK, "{own} ns, the kernel: {ran} with {switches} switches; {options:?}");
+        assert_eq!(counted.tasks.len(), 1, "{:?}", counted.tasks);
+        let busy = counted.cpus.iter().map(|cpu| cpu.busy_ns.0).max();
+        assert!(busy.is_none_or(|busy| busy >= ran / 2 || switches == 0), "{:?}", counted.cpus);
+    }
+}
+
+#[test]
+fn who_runs_when_it_begins_and_leaves_its_cpu_later_has_run_until_then() {
+    let _turn = turn();
+    for options in WAYS.into_iter().filter(|_| has_room()) {
+        let timeout = computes(&["chrt", "-f", "1"], 1.0);
+        let process = of_perl(&timeout).expect("it runs");
+        let observed = observe(process, options, Duration::from_millis(1000));
+        end(timeout, process);
+        let Some(((ran, switches), counted)) = observed else { return };
+        assert!(ran > 200_000_000 && switches > 0, "it ran, and sleeps: {ran} ns, {switches} switches");
+        let own = sum(&counted, |tasks| tasks.run_ns.0);
+        assert!(own.abs_diff(ran) <= TICK, "{own} ns, the kernel: {ran}; {options:?}");
+    }
+}
+
+#[test]
+fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
+    let _turn = turn();
+    if !has_room() {
+        return;
+    }
+    let victim = computes(&[], 3.0);
+    let process = of_perl(&victim).expect("it runs");
+    let spinner = computes(&["chrt", "-f", "1"], 3.0);
+    let other = of_perl(&spinner).expect("it runs");
+    // It has the CPU by now, if anything.
+    std::thread::sleep(Duration::from_millis(50));
+    let observed = observe(process, Options::default(), Duration::from_millis(600));
+    end(spinner, other);
+    end(victim, process);
+    let Some(((ran, _), counted)) = observed else { return };
+    let (wait, own) = (sum(&counted, |tasks| tasks.wait_ns.0), sum(&counted, |tasks| tasks.run_ns.0));
+    // What is between one look and the next, of what it did not run.
+    assert!(
+        wait + own > 550_000_000 && wait + own < 800_000_000,
+        "{wait} ns, and ran {own} (the kernel: {ran}) of 600 ms"
+    );
+    let shared: u64 = counted.pairs.iter().map(|pair| pair.kept_waiting_ns.0).sum::<u64>()
+        + counted.waits.iter().map(|waits| waits.sum().0).sum::<u64>();
+    assert_eq!(shared, wait, "all of it is shared out");
+    let longest = counted.longest_waits.first().expect("it waited");
+    assert!(longest.wait_ns.0 > wait / 8 && longest.thread == process, "{:?}", counted.longest_waits);
+    let unknown = matches!(longest.behind, Behind::Others);
+    assert!(unknown || longest.behind == Behind::Process("perl".to_owned()), "{longest:?}");
+}
+
+/// Hands a byte back and forth for longer than there is room for records, on one CPU; then each tells what the kernel has counted of it.
+const MANY: &str = r#"
+    system("taskset", "-pc", "0", $$) == 0 or die;
+    sub told { open(my $f, "<", "/proc/self/status"); my @s = grep { /^(voluntary|nonvoluntary)_ctxt/ } <$f>;
+               open(my $g, "<", "/proc/self/schedstat"); my ($run) = split " ", <$g>; my $n = 0; /(\d+)/ and $n += $1 for @s; print "$n $run\n" }
+    $| = 1; open(my $null, ">", "/dev/null");
+    pipe(my $a, my $b); pipe(my $c, my $d);
+    if (!fork) { close $b; for (1..150000) { sysread($a, my $x, 1); syswrite($d, "x") } told(); sysread($a, my $x, 1); exit }
+    for (1..150000) { syswrite($b, "x"); sysread($c, my $x, 1) }
+    told(); sleep 100"#;
+
+#[test]
+fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
+    let _turn = turn();
+    let Some(mut observer) = observer(Options { without_bpf: true, ..NOTHING }) else { return };
+    let mut command = Command::new("perl");
+    let mut child =
+        crate::begin(command.args(["-e", MANY]).stdout(Stdio::piped()), &mut observer).expect("perl is there");
+    // Nothing is read meanwhile.
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
+    let told: Vec<String> =
+        std::iter::from_fn(|| lines.next()?.ok()).filter(|line| !line.contains("affinity")).take(2).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    let counted = observer.finish().expect("it is read");
+    child.kill().and_then(|()| child.wait()).expect("our child");
+    if counted.source != Source::Perf {
+        return println!("skipped: {}", counted.not_counted_by.join("; "));
+    }
+    assert!(counted.lost.records > 100_000, "{:?}", counted.lost);
+    let of = |at| told.iter().filter_map(|line| line.split(' ').nth(at)?.parse::<u64>().ok()).sum::<u64>();
+    let (switches, ran) = (sum(&counted, Tasks::switches), sum(&counted, |tasks| tasks.run_ns.0));
+    assert!((of(0)..of(0) + 100).contains(&switches), "{switches} switches, the kernel: {told:?}");
+    assert!((of(1)..of(1) + TICK).contains(&ran), "{ran} ns, the kernel: {told:?}");
+    assert!(counted.lost.unfollowed > 100_000, "{:?}", counted.lost);
+}
+
+/// Whether the CPU time of all that a program starts is what the kernel gives it itself, which it prints in nanoseconds, by all ways.
+/// What is between that and its end is little.
+fn is_the_kernels(script: &str, least: f64) {
+    for options in WAYS {
+        let Some((told, counted)) = crate::observed(script, options) else { return };
+        let kernels: f64 = told.trim().parse().expect("a number");
+        let own = sum(&counted, |tasks| tasks.run_ns.0) as f64;
+        let share = own / kernels;
+        assert!(
+            kernels > 5e7 && (least..1.1).contains(&share),
+            "{own} ns, the kernel: {kernels}; {:?}",
+            counted.source
+        );
+    }
+}
+
+#[test]
+fn the_cpu_time_of_a_program_that_a_timer_wakes_often_is_the_kernels() {
+    let _turn = turn();
+    // An interrupt begins its run, for the kernel: some microseconds before the switch.
+    let script = r#"for (1..6000) { select(undef, undef, undef, 0.0001) }
+        open(my $f, "<", "/proc/self/schedstat"); my ($run) = split " ", <$f>; print $run"#;
+    is_the_kernels(script, 0.97);
+}
+
+#[test]
+fn the_cpu_time_of_many_short_programs_is_the_kernels() {
+    let _turn = turn();
+    let script = r#"for (1..400) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }
+        my @t = times; print 1e9 * ($t[0] + $t[1] + $t[2] + $t[3])"#;
+    is_the_kernels(script, 0.9);
+}
