@@ -19,6 +19,18 @@ pub(super) struct Candidate {
     pub(super) suspects: Suspects,
 }
 
+impl Candidate {
+    /// The same, which is not compared if there is a reason; one that it has itself already stays.
+    pub(super) fn unless(mut self, why: Option<&str>) -> Candidate {
+        let has_ratio = self.ratio.is_some() || matches!(self.pair.outcome, Outcome::NotJudged { .. });
+        if let Some(why) = why.filter(|_| has_ratio) {
+            self.ratio = None;
+            self.pair.outcome = Outcome::NotComparable { why: why.to_owned() };
+        }
+        self
+    }
+}
+
 /// Records of both sides, by their places there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Suspects {

@@ -8,6 +8,8 @@ mod numbers;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use switchcost_observation::{Calibration, Observation, Subject as Observed};
 
 use super::candidate::{Candidate, Suspects, judge};
@@ -23,7 +25,9 @@ pub fn compare_observations(base: &[&Observation], new: &[&Observation], request
     let priced = |side: &[&Observation]| side.iter().map(|record| Record::of(record, newest)).collect::<Vec<_>>();
     let (base_records, new_records) = (priced(base), priced(new));
     let keys = numbers::keys(&base_records, &new_records);
-    let candidates = keys.iter().map(|key| candidate(key, &base_records, &new_records, request)).collect();
+    let why_not = counted_differently(&all);
+    let candidate = |key| candidate(key, &base_records, &new_records, request).unless(why_not.as_deref());
+    let candidates = keys.iter().map(candidate).collect();
     let judged = judge_in_halves(candidates, request);
     let run_spread = request.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
     Comparison {
@@ -43,6 +47,16 @@ fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pai
     let (others, of_parts) = judge(parts, of_half);
     pairs.extend(others);
     (pairs, of_whole + of_parts)
+}
+
+/// Each way of counting slows a switch by a time of its own, up to a third of a short one's, and so how often and how long tasks run.
+fn counted_differently(all: &[&Observation]) -> Option<String> {
+    let ways: BTreeSet<String> = all.iter().map(|record| record.source.to_string()).collect();
+    let ways: Vec<String> = ways.into_iter().collect();
+    (ways.len() > 1).then(|| {
+        let ways = ways.join(", ");
+        format!("switches were counted in different ways ({ways}), which slow them differently; observe all in one way")
+    })
 }
 
 fn candidate(key: &Key, base: &[Record], new: &[Record], request: Request<'_>) -> Candidate {

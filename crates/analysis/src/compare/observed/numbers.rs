@@ -92,7 +92,7 @@ impl Record {
 
 /// Whether so much was not counted for lack of room that it shows: a task of which nothing is known, or a share of the switches.
 fn has_lost(lost: &Lost, switches: u64) -> bool {
-    lost.tasks > 0 || lost.causes.max(lost.pairs) as f64 > LEAST_SHARE * switches as f64
+    lost.tasks > 0 || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
 }
 
 fn throttled(observation: &Observation) -> Number {

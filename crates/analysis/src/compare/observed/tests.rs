@@ -313,6 +313,37 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
     assert_eq!(comparison.environment[0].what, "counted by");
 }
 
+/// Counting takes its own time of each switch.
+#[test]
+fn what_was_counted_in_different_ways_is_not_compared() {
+    let mut random = ChaCha8Rng::seed_from_u64(8);
+    let halved = Made { voluntary: 4_500.0, involuntary: 500.0, ..USUAL };
+    for records in [1, 4] {
+        let base = runs(&mut random, records, 0.01, &[("server", USUAL)]);
+        let mut new = runs(&mut random, records, 0.01, &[("server", halved)]);
+        new[0].source = Source::Perf;
+        let comparison = judged(&base, &new);
+        assert_eq!(comparison.compared, 0);
+        for pair in &comparison.pairs {
+            let Outcome::NotComparable { why } = &pair.outcome else { panic!("{pair:?}") };
+            assert_eq!(
+                why,
+                "switches were counted in different ways (bpf, perf), which slow them differently; observe all in one way"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_record_that_lost_many_of_the_kernels_records_is_suspect() {
+    let mut random = ChaCha8Rng::seed_from_u64(9);
+    let mut side = || runs(&mut random, 3, 0.01, &[("server", USUAL)]);
+    let (base, mut new) = (side(), side());
+    new[1].lost.records = 2_000;
+    let comparison = judged(&base, &new);
+    assert!(pair(&comparison, &Who::All, Quantity::Switches).is_suspect);
+}
+
 /// Many names share the half of the error that is theirs.
 #[test]
 fn names_do_not_widen_the_intervals_of_the_whole() {
