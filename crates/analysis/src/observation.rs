@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Calibration, Entry, Observation, Source, Tasks, Why};
+use switchcost_observation::{Calibration, Entry, Observation, OwnCost, Source, Tasks, Why};
 use switchcost_units::Bytes;
 
 pub use advice::{Advice, AtMost, Change};
@@ -149,7 +149,8 @@ pub fn analyse(observation: &Observation) -> Findings {
     let causes = causes(observation, &names);
     let neighbours = neighbours::find(observation);
     let advice = advice::find(observation, &all, &causes, &neighbours);
-    let own = observation.own_cost.as_ref().filter(|own| own.measured_ns.0 > 0);
+    let has_all = |own: &&OwnCost| own.measured_ns.0 > 0 || observation.source == Source::Proc;
+    let own = observation.own_cost.as_ref().filter(has_all);
     let user = own.map_or(0.0, |own| own.user_ns.0 as f64 / observation.window_ns.0.max(1) as f64);
     let requests = observation.requests.filter(|requests| *requests > 0).map(|requests| requests as f64);
     let inside = observation.in_scheduler.as_ref().filter(|inside| inside.times.count() > 0);
@@ -163,7 +164,7 @@ pub fn analyse(observation: &Observation) -> Findings {
         wait: latency::find(observed(observation).map(|tasks| &tasks.wait)),
         in_scheduler: inside.and_then(|inside| latency::find(std::iter::once(&inside.times))),
         in_scheduler_ns: inside.map(|inside| inside.ns.0 as f64 / inside.times.count() as f64),
-        own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0 as f64 + user),
+        own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0.max(1) as f64 + user),
         own_ns_a_switch: own.filter(|own| own.switches > 0).map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
         all,
         names: processes::by_name(&priced, &names),

@@ -318,11 +318,11 @@ pub struct Moment {
 }
 
 /// What observing cost.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OwnCost {
     /// Time of the BPF programs in `measured_ns`.
     pub kernel_ns: Nanos,
-    /// The part of the window in which it was measured.
+    /// The part of the window in which it was measured; 0 where there are none.
     pub measured_ns: Nanos,
     /// Switches on all CPUs in that part.
     pub switches: u64,

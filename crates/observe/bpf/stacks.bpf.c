@@ -47,6 +47,9 @@ struct {
     __uint(max_entries, 1 << 20);
 } samples SEC(".maps");
 
+// The process that observes; set before the program is loaded.
+const volatile __u32 own_process = 0;
+
 static const __u32 FIRST = 0;
 
 SEC("tp_btf/sched_switch")
@@ -59,7 +62,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     if (every > 1 && bpf_get_prandom_u32() % every)
         return 0;
     __u32 process = prev->tgid;
-    if (!c->all && !bpf_map_lookup_elem(&processes, &process))
+    bool is_of_all = c->all && process != own_process;
+    if (!is_of_all && !bpf_map_lookup_elem(&processes, &process))
         return 0;
     struct sample *sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
     if (!sample) {

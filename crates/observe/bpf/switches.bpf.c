@@ -124,7 +124,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     if (!c)
         return 0;
     struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
-    if (!(of_parent && of_parent->place) && !c->all)
+    if (!(of_parent && of_parent->place) && !is_of_all(child, c))
         return 0;
     struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!ref || ref->place)

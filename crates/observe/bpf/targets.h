@@ -29,6 +29,12 @@ static __always_inline void take_place(struct ref *ref, struct task_struct *task
     ref->place = place;
 }
 
+// With all tasks the observer's own are not meant.
+static __always_inline bool is_of_all(struct task_struct *task, struct control *c)
+{
+    return c->all && task->tgid != own_process;
+}
+
 static __always_inline bool is_target(__u32 number, __u32 kind)
 {
     enum target *kinds = bpf_map_lookup_elem(&targets, &number);
@@ -44,7 +50,7 @@ static __always_inline struct ref *ref_of(struct task_struct *task, struct contr
         return ref;
     // Another CPU may look at it, too: one of both takes a place.
     if (__sync_val_compare_and_swap(&ref->generation, before, generation) == before && !ref->place) {
-        if (c->all || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
+        if (is_of_all(task, c) || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
             take_place(ref, task, c);
     }
     return ref;

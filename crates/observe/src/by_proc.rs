@@ -76,7 +76,7 @@ impl ByProc {
     /// Looks at all tasks again. Children that the observed have from now on are observed, too, from when they are first seen.
     pub(crate) fn tick(&mut self) {
         if self.is_all {
-            self.processes = numbers("/proc").collect();
+            self.processes = numbers("/proc").filter(|&process| process != std::process::id()).collect();
         }
         let mut ahead: Vec<u32> = self.processes.iter().copied().collect();
         while let Some(process) = ahead.pop() {

@@ -120,10 +120,11 @@ impl Kernel {
         let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
         let mut loader = EbpfLoader::new();
         let (wants_events, counts_only) = (u8::from(options.wants_events), u8::from(options.counts_only));
-        let wants_scheduler_time = u8::from(options.wants_scheduler_time);
+        let (wants_scheduler_time, own_process) = (u8::from(options.wants_scheduler_time), std::process::id());
         loader.btf(Some(&btf)).allow_unsupported_maps();
         loader.override_global("wants_events", &wants_events, true).override_global("counts_only", &counts_only, true);
         loader.override_global("wants_scheduler_time", &wants_scheduler_time, true);
+        loader.override_global("own_process", &own_process, true);
         if !options.wants_scheduler_time {
             loader.map_max_entries("in_scheduler", 1);
         }

@@ -1,7 +1,7 @@
 //! The loop of an observation: who is observed, for how long, and what is informed meanwhile.
 
 use switchcost_facts::{Root, slice_extensions};
-use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Throttled};
+use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Source, Throttled};
 use switchcost_units::Nanos;
 
 use crate::backend::Backend;
@@ -182,6 +182,8 @@ impl Began {
         empty: &Observation,
     ) -> Observation {
         let user_ns = own_cpu_time.saturating_sub(self.cpu);
+        // Looks at /proc are all in its own time; what the kernel takes for records is not known.
+        let by_looks = (counted.source == Source::Proc).then(OwnCost::default);
         Observation {
             window_ns,
             source: counted.source,
@@ -193,7 +195,7 @@ impl Began {
             longest_waits: counted.longest_waits.into_iter().map(|wait| self.in_window(wait)).collect(),
             in_scheduler: counted.in_scheduler,
             lost: counted.lost,
-            own_cost: counted.own_cost.map(|own| OwnCost { user_ns, ..own }),
+            own_cost: counted.own_cost.or(by_looks).map(|own| OwnCost { user_ns, ..own }),
             throttled,
             stacks: counted.stacks,
             ..empty.clone()

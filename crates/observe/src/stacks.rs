@@ -46,7 +46,9 @@ impl Stacks {
             return Err(NoBpf::NotBuilt);
         }
         let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
-        let mut ebpf = EbpfLoader::new().btf(Some(&btf)).load(OBJECT).map_err(|error| refused("stacks", &error))?;
+        let (mut loader, own_process) = (EbpfLoader::new(), std::process::id());
+        loader.btf(Some(&btf)).override_global("own_process", &own_process, true);
+        let mut ebpf = loader.load(OBJECT).map_err(|error| refused("stacks", &error))?;
         let tables = |error: aya::maps::MapError| refused("the tables of stacks", &error.into());
         let control = Array::try_from(ebpf.take_map("control").expect("the program has it")).map_err(tables)?;
         let processes = HashMap::try_from(ebpf.take_map("processes").expect("the program has it")).map_err(tables)?;

@@ -144,7 +144,7 @@ impl Whom {
 impl Group {
     fn begin(&mut self, root: &Root, backend: &mut impl Backend) -> Result<(), ObserveError> {
         self.looked_at = backend.now();
-        self.known = threads_of_group(root, &self.folder)?;
+        self.known = without_own(root, threads_of_group(root, &self.folder)?);
         self.add(&self.known, backend)
     }
 
@@ -155,7 +155,7 @@ impl Group {
         }
         self.looked_at = backend.now();
         let Ok(threads) = threads_of_group(root, &self.folder) else { return Ok(false) };
-        let before = std::mem::replace(&mut self.known, threads);
+        let before = std::mem::replace(&mut self.known, without_own(root, threads));
         let new: BTreeSet<u32> = self.known.difference(&before).copied().collect();
         self.add(&new, backend).map(|()| true)
     }
@@ -164,6 +164,14 @@ impl Group {
         let threads: Vec<u32> = threads.iter().copied().collect();
         if threads.is_empty() { Ok(()) } else { backend.add_threads(&threads).map_err(ObserveError::from) }
     }
+}
+
+/// The observer may be in the group that it observes.
+fn without_own(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
+    let own = root.names(&format!("/proc/{}/task", std::process::id()));
+    let own: BTreeSet<u32> = own.iter().filter_map(|number| number.parse().ok()).collect();
+    threads.retain(|thread| !own.contains(thread));
+    threads
 }
 
 /// When the command has ended, what it started may go on: a daemon. It is observed further where the user said for how long.

@@ -255,7 +255,7 @@ def observe(
             -x NAME)".
         cgroup: Observe the processes of this control group and of those below it: a folder, or its path below
             /sys/fs/cgroup.
-        all: Observe every task.
+        all: Observe every task but those of the observer.
         duration: For how long, such as 30s or 5min [default: until the command or all processes have ended; with --all and
             --cgroup 10s]. A command that still runs then is asked to end (SIGTERM).
         requests: How many requests are served in that time, for the cost of one.

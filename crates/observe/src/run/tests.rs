@@ -211,6 +211,16 @@ fn threads_of_a_control_group_are_observed_and_those_that_come_to_it() {
 }
 
 #[test]
+fn the_observer_is_not_observed_in_a_group_that_it_is_in() {
+    let mut script = Script::new();
+    script.group("pods", "21\n22\n", 0);
+    script.file(&format!("/proc/{}/task/22/comm", std::process::id()), "switchcost\n");
+    let whom = Whom::group(&script.root(), "pods").expect("a group");
+    observed(&mut script, whom, Some(Nanos::millis(200)));
+    assert_eq!(script.threads, [[21]]);
+}
+
+#[test]
 fn threads_of_a_group_of_version_1_are_in_its_file_of_tasks() {
     let mut script = Script::new();
     script.file("/sys/fs/cgroup/cpu/batch/cgroup.procs", "20\n");

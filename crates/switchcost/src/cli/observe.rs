@@ -70,7 +70,7 @@ pub(crate) struct ObserveArguments {
     #[arg(long, value_name = "PATH", help_heading = "Target")]
     pub(crate) cgroup: Option<String>,
 
-    /// Observe every task
+    /// Observe every task but those of the observer
     #[arg(short, long, help_heading = "Target")]
     pub(crate) all: bool,
 

@@ -660,3 +660,20 @@ fn without_bpf_the_kernels_records_show_a_short_command_exactly() {
     assert!(json["causes"].as_array().expect("causes").is_empty() && json["wait"].is_null());
     assert_eq!(json["lost"]["records"], 0);
 }
+
+#[test]
+fn of_all_tasks_those_of_the_observer_are_none() {
+    let place = Place::new();
+    for (way, record) in [(&[][..], "a.json"), (&["--no-bpf"], "b.json")] {
+        let record = place.path(record);
+        let words = ["observe", "--no-calibration", "--format", "json", "--record", text(&record), "-a", "-d", "500ms"];
+        let child = place.command(&[&words[..], way].concat()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let own = child.id();
+        let output = child.wait_with_output().expect("our child");
+        let json: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        let processes: Vec<u64> =
+            json["processes"].as_array().expect("processes").iter().filter_map(|of| of["process"].as_u64()).collect();
+        assert!(!processes.is_empty() && !processes.contains(&u64::from(own)), "{own} in {processes:?}");
+        assert!(json["own_share"].as_f64().is_some_and(|share| share > 0.0), "it says so beside: {json}");
+    }
+}
