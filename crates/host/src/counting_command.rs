@@ -8,6 +8,8 @@ use crate::task::tie;
 
 /// A command has so long to print its number ...
 const PATIENCE: Duration = Duration::from_secs(10);
+/// ... and to end when it has closed its output ...
+const END: Duration = Duration::from_secs(1);
 /// ... in so many bytes.
 const LONGEST: u64 = 4096;
 
@@ -42,6 +44,15 @@ fn output_of(command: &str) -> io::Result<String> {
     if bytes.len() as u64 > LONGEST {
         return Err(io::Error::other(format!("more than {LONGEST} bytes")));
     }
+    // What fails may have printed something all the same.
+    let closed = Instant::now();
+    while closed.elapsed() < END {
+        match child.0.try_wait()? {
+            Some(status) if status.success() => break,
+            Some(status) => return Err(io::Error::other(status.to_string())),
+            None => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -64,6 +75,8 @@ mod tests {
         assert_eq!(counted("echo ' 17'"), Ok(17));
         assert_eq!(counted("echo many"), Err("'many'".to_owned()));
         assert_eq!(counted("true"), Err("''".to_owned()));
+        assert_eq!(counted("echo 17; exit 3"), Err("exit status: 3".to_owned()));
+        assert_eq!(counted("echo 17; exec >&-; sleep 0.1; exit 3"), Err("exit status: 3".to_owned()));
     }
 
     #[test]

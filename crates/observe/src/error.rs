@@ -34,4 +34,17 @@ pub enum ObserveError {
         /// What it gave.
         found: String,
     },
+    /// What it counts has become less.
+    #[error(
+        "failed to count requests: found {after} from '{command}' after {before}, need a number that grows; it may have been reset, as by \
+         a restart"
+    )]
+    FewerRequests {
+        /// The command.
+        command: String,
+        /// What it gave first.
+        before: u64,
+        /// What it gave in the end.
+        after: u64,
+    },
 }

@@ -32,7 +32,11 @@ impl Before {
         match &self.requests {
             Requests::Unknown => Ok(None),
             Requests::Known(requests) => Ok(Some(*requests)),
-            Requests::Counted(command) => Ok(Some(counted(command)?.saturating_sub(self.before))),
+            Requests::Counted(command) => {
+                let (before, after) = (self.before, counted(command)?);
+                let fewer = || ObserveError::FewerRequests { command: command.clone(), before, after };
+                after.checked_sub(before).ok_or_else(fewer).map(Some)
+            }
         }
     }
 }

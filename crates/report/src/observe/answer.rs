@@ -28,6 +28,9 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             findings.cost_a_request_ns.map_or(String::new(), |range| format!(", {} of CPU time", of_times(range)));
         text += &format!(" Each of {} requests took {} switches{cost}.", count(requests), rounded(switches));
     }
+    if observation.requests == Some(0) {
+        text += " No request was counted meanwhile: what each cost is not known.";
+    }
     // Of what costs too little to matter that was said already.
     let advice =
         findings.advice.iter().filter(|advice| advice.change != Change::Nothing || !findings.all.is_negligible());

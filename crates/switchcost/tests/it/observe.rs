@@ -468,6 +468,22 @@ fn the_cost_of_a_request_is_reported() {
     let ran = observe(&place, &["--rate-cmd", &fails, "--format", "json", "--", "sh", "-c", "sleep 0.1"]);
     assert_eq!((ran.code, ran.json()["requests"].is_null()), (0, true), "{}", ran.stderr);
     assert!(ran.stderr.contains("failed to count requests") && ran.json()["all"]["switches"] != 0, "{}", ran.stderr);
+    // Nor does one that fails beside a number, or becomes less; one that stands still is said.
+    let fails = format!("cat {counter}; ! test -s {counter}.once; e=$?; echo > {counter}.once; exit $e");
+    std::fs::write(&counter, "7\n").expect("a new file");
+    let ran = observe(&place, &["--rate-cmd", &fails, "--format", "json", "--", "sh", "-c", "sleep 0.1"]);
+    assert_eq!((ran.code, ran.json()["requests"].is_null()), (0, true), "{}", ran.stderr);
+    assert!(ran.stderr.contains("found exit status: 1 from"), "{}", ran.stderr);
+    let restarts = format!("sleep 0.1; echo 2 > {counter}");
+    let ran = observe(&place, &["--rate-cmd", &command, "--format", "json", "--", "sh", "-c", &restarts]);
+    assert_eq!((ran.code, ran.json()["requests"].is_null()), (0, true), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("found 2 from") && ran.stderr.contains("after 7, need a number that grows"),
+        "{}",
+        ran.stderr
+    );
+    let ran = observe(&place, &["--rate-cmd", &command, "--", "sh", "-c", "sleep 0.1"]);
+    assert!(ran.stdout.replace('\n', " ").contains("No request was counted meanwhile"), "{}", ran.stdout);
     let ran = observe(&place, &["--rate-cmd", "echo many", "--", "true"]);
     assert!(ran.code == 2 && ran.stderr.contains("found 'many' from 'echo many'"), "{}", ran.stderr);
 }
