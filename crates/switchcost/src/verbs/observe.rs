@@ -17,7 +17,7 @@ use switchcost_observation::Observation;
 use switchcost_observe::{Command, ObserveError, Observer, Options, Requests, Task, Whom};
 use time::OffsetDateTime;
 
-use super::report::{Loaded, StackFiles, show_loaded};
+use super::report::{Loaded, StackFiles, show_loaded, show_text};
 use crate::cli::observe::ObserveArguments;
 use crate::exit::{Exit, Failure};
 use crate::kinds;
@@ -57,7 +57,11 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     };
     observation.stacks.iter_mut().for_each(functions::name);
     observation.known = known::find(&observation, profile.as_ref());
-    kept.write(&observation).map_err(Failure::WriteObservation)?;
+    if let Err(error) = kept.write(&observation) {
+        // What was observed is gone with this process, and so is shown before.
+        show_unrecorded(arguments, observation, output, stacks)?;
+        return Err(Failure::WriteObservation(error));
+    }
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);
     let exit = show(arguments, kept.path(), output, stacks)?;
@@ -173,6 +177,18 @@ fn show(arguments: &ObserveArguments, path: &Path, output: Output, stacks: Stack
     let exit = show_loaded(&loaded, path, &arguments.form, arguments.verbosity, output)?;
     stacks.write(&loaded)?;
     Ok(exit)
+}
+
+/// The same of what could not be recorded.
+fn show_unrecorded(
+    arguments: &ObserveArguments,
+    observation: Observation,
+    output: Output,
+    stacks: StackFiles,
+) -> Result<(), Failure> {
+    let loaded = Loaded::observed(observation).by(arguments.rows.by);
+    show_text(&loaded, &arguments.form, arguments.verbosity, output)?;
+    stacks.write(&loaded)
 }
 
 /// As named, but each once.

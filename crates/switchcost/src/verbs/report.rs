@@ -62,6 +62,17 @@ pub(super) fn show_loaded(
     Ok(loaded.exit())
 }
 
+/// The same of what is in no file.
+pub(super) fn show_text(
+    loaded: &Loaded,
+    form: &OutputArguments,
+    verbosity: Verbosity,
+    output: Output,
+) -> Result<(), Failure> {
+    let text = loaded.text(form.format, output.style(verbosity));
+    output.write(&text)
+}
+
 /// What a record says, and behind one screen of it where the rest is.
 fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     let text = loaded.text(format, style);

@@ -133,6 +133,37 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
 }
 
 #[test]
+fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
+    if !is_root() {
+        eprintln!("skipped: no right to mount a small disk");
+        return;
+    }
+    let place = Place::new();
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).expect("a folder");
+    let script = format!(
+        "mount -t tmpfs -o size=16k none '{disk}' && head -c 16384 /dev/zero > '{disk}/other' && '{program}' observe --no-bpf \
+         --no-calibration --record '{disk}/o.json' -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done'",
+        disk = disk.display(),
+        program = env!("CARGO_BIN_EXE_switchcost"),
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &script])
+        .env("XDG_STATE_HOME", place.folder())
+        .output()
+        .expect("unshare is part of util-linux");
+    let ran = crate::common::ran(output);
+    if ran.stderr.contains("unshare failed") || ran.stderr.contains("mount:") {
+        eprintln!("skipped: no right to mount a small disk ({})", ran.stderr);
+        return;
+    }
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("failed to write the record"), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("sh switched") && ran.stdout.contains("Who pays"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("switchcost report"), "there is no record: {}", ran.stdout);
+}
+
+#[test]
 fn the_program_leaves_its_own_affinity_and_policy_as_they_were() {
     // A shell that runs the program and then looks at itself: controls of the run are its processes' own.
     let place = Place::new();

@@ -33,11 +33,16 @@ impl Loaded {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let content = match () {
             () if is_simulation(path) => simulated(path)?,
-            () if is_observation(path) => observed(path)?,
+            () if is_observation(path) => observed(Observation::read(path)?),
             () if is_injection(path) => injected(path)?,
             () => measured(path)?,
         };
         Ok(Loaded { name, content })
+    }
+
+    /// One that is not read from a file.
+    pub(crate) fn observed(record: Observation) -> Loaded {
+        Loaded { name: String::new(), content: observed(record) }
     }
 
     /// The same with what earlier runs of the machine differ by, where a folder of their records is named.
@@ -118,10 +123,9 @@ fn measured(path: &Path) -> Result<Content, Failure> {
     Ok(Content::Measured { record, findings, points })
 }
 
-fn observed(path: &Path) -> Result<Content, Failure> {
-    let record = Box::new(Observation::read(path)?);
+fn observed(record: Observation) -> Content {
     let findings = Box::new(observation::analyse(&record));
-    Ok(Content::Observed { record, findings, by: By::default() })
+    Content::Observed { record: Box::new(record), findings, by: By::default() }
 }
 
 fn injected(path: &Path) -> Result<Content, Failure> {
