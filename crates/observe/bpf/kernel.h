@@ -86,6 +86,31 @@ struct sched_info {
     unsigned long long run_delay, last_arrival, last_queued;
 } OF_THE_KERNEL;
 
+struct kernfs_node {
+    __u64 id;
+} OF_THE_KERNEL;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+    struct cgroup *cgroup;
+    struct cgroup_subsys_state *parent;
+} OF_THE_KERNEL;
+
+struct cgroup_root {
+    int hierarchy_id;
+} OF_THE_KERNEL;
+
+struct cgroup {
+    struct cgroup_subsys_state self;
+    struct kernfs_node *kn;
+    struct cgroup_root *root;
+} OF_THE_KERNEL;
+
+struct css_set {
+    struct cgroup *dfl_cgrp;
+} OF_THE_KERNEL;
+
 struct task_struct {
     struct thread_info thread_info;
     int pid, tgid, on_cpu;
@@ -100,6 +125,7 @@ struct task_struct {
     struct sched_rt_entity rt;
     struct sched_dl_entity dl;
     struct sched_info sched_info;
+    struct css_set *cgroups;
     char comm[16];
 } OF_THE_KERNEL;
 

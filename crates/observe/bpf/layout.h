@@ -153,6 +153,7 @@ struct control {
     __u64 generation; // counts the changes of `targets`
     __u64 all;        // every task is observed
     __u64 no_room, no_cause, no_pair, no_event;
+    __u64 group, hierarchy; // whose tasks are observed, and those of groups below it; 0 if none is
 };
 
 struct pair {

@@ -124,13 +124,28 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     if (!c)
         return 0;
     struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
-    if (!(of_parent && of_parent->place) && !is_of_all(child, c))
+    if (!(of_parent && of_parent->place) && !is_of_all(child, c) && !is_born_into_group(child, c))
         return 0;
     struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!ref || ref->place)
         return 0;
     ref->generation = c->generation;
     take_place(ref, child, c);
+    return 0;
+}
+
+// A task comes to a control group. Of a process that comes with several threads the others are found at the observer's next look.
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_struct *task, bool is_process)
+{
+    struct control *c = controls();
+    if (!c || !c->group || task->tgid == own_process || !is_observed(group, c))
+        return 0;
+    struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!ref || ref->place)
+        return 0;
+    ref->generation = c->generation;
+    take_place(ref, task, c);
     return 0;
 }
 

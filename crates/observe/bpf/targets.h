@@ -35,6 +35,30 @@ static __always_inline bool is_of_all(struct task_struct *task, struct control *
     return c->all && task->tgid != own_process;
 }
 
+// Control groups below one another.
+#define LEVELS 32
+
+// Whether a control group is the observed one, or below it.
+static __always_inline bool is_observed(struct cgroup *group, struct control *c)
+{
+    if (group->root->hierarchy_id != c->hierarchy)
+        return false;
+    struct cgroup_subsys_state *at = &group->self;
+    for (int level = 0; level < LEVELS && at; level++) {
+        if (at->cgroup->kn->id == c->group)
+            return true;
+        at = at->parent;
+    }
+    return false;
+}
+
+// A child may be born into another group than its parent's, of version 2.
+static __always_inline bool is_born_into_group(struct task_struct *child, struct control *c)
+{
+    return bpf_core_field_exists(child->cgroups) && c->group && child->tgid != own_process
+           && is_observed(child->cgroups->dfl_cgrp, c);
+}
+
 static __always_inline bool is_target(__u32 number, __u32 kind)
 {
     enum target *kinds = bpf_map_lookup_elem(&targets, &number);

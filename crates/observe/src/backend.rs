@@ -5,6 +5,7 @@ use switchcost_units::Nanos;
 
 use crate::counted::{Counted, Totals};
 use crate::kernel::NoBpf;
+use crate::subject::GroupId;
 
 /// What an observation is driven with: it counts, and time passes by it. [`crate::Observer`] is the real one; tests play others.
 pub trait Backend {
@@ -28,6 +29,9 @@ pub trait Backend {
     /// # Errors
     /// Where no more can be observed.
     fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf>;
+
+    /// Observes tasks as soon as they come to a control group or to one below it, where that is known; else they are found by looking.
+    fn add_group(&mut self, _: GroupId) {}
 
     /// Observes all tasks, those of the kernel too.
     fn add_all(&mut self);

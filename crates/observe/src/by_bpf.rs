@@ -1,7 +1,7 @@
 //! Observing with programs on the kernel's tracepoints.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use aya::maps::{MapData, Queue, RingBuf};
 use switchcost_facts::Root;
@@ -20,6 +20,7 @@ use crate::memory::{self, Memory};
 use crate::own_cost;
 use crate::relatives::relatives;
 use crate::stacks::Stacks;
+use crate::subject::GroupId;
 use crate::sums::Sums;
 use crate::tables::Tables;
 
@@ -125,6 +126,12 @@ impl ByBpf {
 
     fn in_flight(&self) -> InFlight {
         InFlight::look(&self.tables, self.cpus.known().iter().map(|cpu| cpu.0 as usize))
+    }
+
+    /// Observes tasks as soon as they come to a control group or to one below it.
+    pub(crate) fn add_group(&mut self, group: GroupId) {
+        self.tables.control(Control::Hierarchy).store(group.hierarchy, Relaxed);
+        self.tables.control(Control::Group).store(group.number, Release);
     }
 
     /// Observes all tasks, those of the kernel too.

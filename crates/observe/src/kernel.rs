@@ -34,9 +34,10 @@ const fn wanted(function: &'static str, tracepoint: &'static str, is_wanted: fn(
 }
 
 /// In the order in which they are attached.
-const HOOKS: [Hook; 7] = [
+const HOOKS: [Hook; 8] = [
     needed("on_fork", "sched_process_fork"),
     needed("on_rename", "task_rename"),
+    wanted("on_attach", "cgroup_attach_task", |_| true),
     // Of some processors only: elsewhere a page fault counts as an interrupt.
     wanted("on_fault", "page_fault_user", |_| true),
     wanted("on_waking", "sched_waking", |options| options.wants_wakers || options.wants_events),

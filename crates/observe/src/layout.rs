@@ -249,6 +249,8 @@ pub(crate) enum Control {
     NoCause,
     NoPair,
     NoEvent,
+    Group,
+    Hierarchy,
     Count,
 }
 

@@ -55,5 +55,5 @@ pub use notice::Notice;
 pub use observer::Observer;
 pub use requests::Requests;
 pub use run::{Listener, Task, observe};
-pub use subject::SubjectError;
+pub use subject::{GroupId, SubjectError};
 pub use whom::{Group, Whom};

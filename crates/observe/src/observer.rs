@@ -13,6 +13,7 @@ use crate::by_proc::ByProc;
 use crate::container;
 use crate::counted::{Counted, Options, Totals};
 use crate::kernel::NoBpf;
+use crate::subject::GroupId;
 
 /// Counts until it is finished or dropped.
 pub struct Observer {
@@ -101,6 +102,12 @@ impl Backend for Observer {
                 proc.add_threads(threads);
                 Ok(())
             }
+        }
+    }
+
+    fn add_group(&mut self, group: GroupId) {
+        if let Way::Bpf(bpf) = &mut self.way {
+            bpf.add_group(group);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which tasks are meant.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 
 use switchcost_facts::{Root, Unreadable};
 
@@ -45,6 +46,52 @@ pub(crate) fn folder_of_group(root: &Root, name: &str) -> Result<String, Subject
     let is_group = |folder: &String| folder.starts_with('/') && root.has(&format!("{folder}/cgroup.procs"));
     let why = || "No such file or directory".to_owned();
     folders.find(is_group).ok_or_else(|| SubjectError::NoGroup(name.to_owned(), why()))
+}
+
+/// A control group as programs in the kernel know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupId {
+    /// The number of its folder.
+    pub(crate) number: u64,
+    /// That of its hierarchy: 0 of version 2.
+    pub(crate) hierarchy: u64,
+}
+
+/// The numbers of a control group's folder; none where they are not known.
+pub(crate) fn id_of_group(root: &Root, folder: &str) -> Option<GroupId> {
+    let number = std::fs::metadata(folder).ok().filter(|_| root.is_system())?.ino();
+    Some(GroupId { number, hierarchy: hierarchy_of(root, folder)? })
+}
+
+fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
+    let mounts = root.read("/proc/self/mountinfo").ok()?;
+    let is_below =
+        |point: &str| folder.strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let mount = |line: &'_ str| -> Option<(String, String, String)> {
+        let (first, last) = line.split_once(" - ")?;
+        let mut last = last.split(' ');
+        let (kind, options) = (last.next()?, last.nth(1)?);
+        Some((first.split(' ').nth(4)?.to_owned(), kind.to_owned(), options.to_owned()))
+    };
+    let of_group = mounts.lines().filter_map(mount).filter(|(point, ..)| is_below(point));
+    let (_, kind, options) = of_group.max_by_key(|(point, ..)| point.len())?;
+    match kind.as_str() {
+        "cgroup2" => return Some(0),
+        "cgroup" => {}
+        _ => return None,
+    }
+    // Those of version 1 are told apart by their controllers, or a name.
+    let own = root.read("/proc/self/cgroup").ok()?;
+    let is_it = |controllers: &str| {
+        let has = |one: &str| options.split(',').any(|option| option == one);
+        !controllers.is_empty() && controllers.split(',').all(has)
+    };
+    let number = |line: &str| {
+        let mut fields = line.splitn(3, ':');
+        let (number, controllers) = (fields.next()?, fields.next()?);
+        is_it(controllers).then(|| number.parse().ok()).flatten()
+    };
+    own.lines().find_map(number)
 }
 
 /// The threads of a control group and of those below it, as they are now. What is gone meanwhile is left out.
@@ -92,4 +139,28 @@ pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, Subje
 /// The name of a process; empty where it is gone.
 pub(crate) fn name_of(root: &Root, process: u32) -> String {
     root.read(&format!("/proc/{process}/comm")).unwrap_or_default().trim_end_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_of_the_hierarchy_whose_mount_is_nearest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, text).expect("a file");
+        };
+        let mounts = "30 1 0:26 / /sys/fs/cgroup rw shared:4 - tmpfs none rw\n31 30 0:27 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n\
+                      32 30 0:28 / /sys/fs/cgroup/cpu rw - cgroup none rw,cpu\n33 30 0:29 / /sys/fs/cgroup/cpuset rw - cgroup none rw,cpuset\n\
+                      34 30 0:30 / /sys/fs/cgroup/own rw - cgroup none rw,xattr,name=own\n";
+        file("proc/self/mountinfo", mounts);
+        file("proc/self/cgroup", "9:name=own:/\n3:cpuset:/\n1:cpu:/\n0::/\n");
+        let root = Root::at(folder.path());
+        let of = |name: &str| hierarchy_of(&root, &format!("/sys/fs/cgroup/{name}"));
+        assert_eq!(["unified/a", "cpu/a/b", "cpuset", "own/c"].map(of), [Some(0), Some(1), Some(3), Some(9)]);
+        assert_eq!([of("a"), of("cpuacct")], [None, None]);
+    }
 }

@@ -10,7 +10,9 @@ use crate::backend::Backend;
 use crate::command::Command;
 use crate::error::ObserveError;
 use crate::notice::Notice;
-use crate::subject::{SubjectError, folder_of_group, is_there, name_of, process_of, processes_named, threads_of_group};
+use crate::subject::{
+    SubjectError, folder_of_group, id_of_group, is_there, name_of, process_of, processes_named, threads_of_group,
+};
 
 /// Those that never end by themselves are observed for so long.
 const USUAL: Nanos = Nanos::seconds(10);
@@ -144,6 +146,9 @@ impl Whom {
 impl Group {
     fn begin(&mut self, root: &Root, backend: &mut impl Backend) -> Result<(), ObserveError> {
         self.looked_at = backend.now();
+        if let Some(id) = id_of_group(root, &self.folder) {
+            backend.add_group(id);
+        }
         self.known = without_own(root, threads_of_group(root, &self.folder)?);
         self.add(&self.known, backend)
     }

@@ -41,8 +41,8 @@ fn structures_have_the_same_fields_at_the_same_places_on_both_sides() {
 #[test]
 fn words_of_control_are_in_the_same_order() {
     let Some(program) = program() else { return };
-    use Control::{All, Count, Generation, NoCause, NoEvent, NoPair, NoRoom};
-    let ours = [Generation, All, NoRoom, NoCause, NoPair, NoEvent];
+    use Control::{All, Count, Generation, Group, Hierarchy, NoCause, NoEvent, NoPair, NoRoom};
+    let ours = [Generation, All, NoRoom, NoCause, NoPair, NoEvent, Group, Hierarchy];
     let (size, theirs) = program.structure("control");
     assert_eq!((size, theirs.len()), (8 * Count as usize, ours.len()));
     for ((name, at, size), which) in theirs.into_iter().zip(ours) {

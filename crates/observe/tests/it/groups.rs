@@ -2,6 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use switchcost_facts::Root;
+use switchcost_host::machine::manifest;
+use switchcost_observation::{Event, Observation};
+use switchcost_observe::{Backend, Listener, NoBpf, Notice, ObserveError, Options, Requests, Task, Whom, observe};
+use switchcost_units::Nanos;
+
+use crate::{observer, turn};
 
 /// A control group of a test, removed when dropped.
 pub(crate) struct Group {
@@ -63,4 +73,74 @@ pub(crate) fn hierarchies(controller: &str) -> Vec<PathBuf> {
         controller == "freezer" || controllers.split_whitespace().any(|each| each == controller)
     });
     [first, second].concat()
+}
+
+/// Short programs that come to a group from outside, one after another, and whether each of them is observed.
+fn are_observed(hierarchy: &Path) {
+    let Some(group) = Group::below(hierarchy) else { return println!("skipped: no group in {}", hierarchy.display()) };
+    let below = group.folder.join("below");
+    fs::create_dir(&below).expect("a group below it");
+    let Some(mut observer) = observer(Options::default()) else { return drop(fs::remove_dir(&below)) };
+    let whom = Whom::group(&Root::system(), &group.folder.to_string_lossy()).expect("it is one");
+    let task = Task {
+        whom,
+        duration: Some(Nanos::millis(1_000)),
+        is_endless: false,
+        wants_scheduler_time: false,
+        requests: Requests::Unknown,
+    };
+    let runner = std::thread::spawn({
+        let folders = [group.folder.clone(), below.clone()];
+        move || {
+            std::thread::sleep(Duration::from_millis(150));
+            for at in 0..40 {
+                let script = format!("echo $$ > {}/cgroup.procs && exec /bin/true", folders[at % 2].display());
+                let status = Command::new("sh").args(["-c", &script]).status();
+                assert!(status.is_ok_and(|status| status.success()), "it comes to the group");
+            }
+        }
+    });
+    observer.tick();
+    let empty = Observation::empty(manifest(&Root::system()), String::new());
+    let counted = observe(observer, task, &Root::system(), &empty, &mut Nobody).expect("it is observed");
+    runner.join().expect("they ran");
+    for _ in 0..100 {
+        if fs::remove_dir(&below).is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let seen: u64 = counted.tasks.iter().filter(|tasks| tasks.name == "true").map(|tasks| tasks.count).sum();
+    assert_eq!(seen, 40, "in {}: {:?}", hierarchy.display(), counted.tasks);
+}
+
+/// Nobody listens.
+struct Nobody;
+
+impl Listener for Nobody {
+    type Error = ObserveError;
+
+    fn should_stop(&self) -> bool {
+        false
+    }
+
+    fn take(&mut self, _: Event) {}
+
+    fn look(&mut self, _: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Result<(), ObserveError> {
+        Ok(())
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        panic!("{notice}");
+    }
+}
+
+#[test]
+fn short_programs_that_come_to_a_group_are_observed() {
+    let _turn = turn();
+    let all = hierarchies("freezer");
+    if all.is_empty() {
+        println!("skipped: there is no control group to be had");
+    }
+    all.iter().for_each(|hierarchy| are_observed(hierarchy));
 }
