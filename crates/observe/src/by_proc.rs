@@ -8,6 +8,7 @@ use switchcost_facts::Root;
 use switchcost_observation::{Lost, Source, Tasks};
 use switchcost_units::Nanos;
 
+use crate::container;
 use crate::counted::{Counted, Totals};
 use crate::subject::process_of;
 use crate::sums::{Key, empty};
@@ -50,6 +51,8 @@ pub(crate) struct ByProc {
     /// Children that observed processes had already: they were not asked for.
     older: BTreeSet<u32>,
     tasks: BTreeMap<(u32, u32), Task>,
+    /// Where all are observed: the tasks that the kernel had started before, and those that were there.
+    before: Option<(u64, usize)>,
     no_room: u64,
 }
 
@@ -70,7 +73,9 @@ impl ByProc {
 
     pub(crate) fn add_all(&mut self) {
         self.is_all = true;
+        let started = started();
         self.tick();
+        self.before = started.map(|started| (started, self.tasks.len()));
     }
 
     /// Looks at all tasks again. Children that the observed have from now on are observed, too, from when they are first seen.
@@ -106,6 +111,12 @@ impl ByProc {
         let mut totals = Totals::default();
         self.tasks.values().for_each(|task| totals.add(task.since_first()));
         totals
+    }
+
+    /// Tasks that the kernel has started meanwhile and that were gone before they were seen.
+    fn unseen(&self) -> u64 {
+        let Some(((before, there), now)) = self.before.zip(started()) else { return 0 };
+        now.saturating_sub(before).saturating_sub((self.tasks.len() - there) as u64)
     }
 
     fn look_at(&mut self, process: u32, number: u32) {
@@ -153,7 +164,7 @@ impl ByProc {
             pairs: Vec::new(),
             waits: Vec::new(),
             longest_waits: Vec::new(),
-            lost: Lost { tasks: self.no_room, ..Lost::default() },
+            lost: Lost { tasks: self.no_room.max(self.unseen()), ..Lost::default() },
             in_scheduler: None,
             own_cost: None,
             stacks: None,
@@ -177,6 +188,12 @@ fn counters(folder: &str) -> Option<Counters> {
         run_ns: times.next().unwrap_or(0),
         wait_ns: times.next().unwrap_or(0),
     })
+}
+
+/// The tasks that the kernel has started since it runs; none in a PID namespace of its own, where others are not seen at all.
+fn started() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/stat").ok().filter(|_| container::is_outside())?;
+    stat.lines().find_map(|line| line.strip_prefix("processes "))?.trim().parse().ok()
 }
 
 fn children(process: u32, task: u32) -> Vec<u32> {
@@ -211,6 +228,22 @@ mod tests {
             counted.tasks.iter().filter(|tasks| tasks.process == Some(child.id())).map(|tasks| tasks.voluntary).sum();
         // It waits for each of ten children, and once for its line.
         assert!((8..60).contains(&voluntary), "{voluntary} of {:?}", counted.tasks);
+    }
+
+    #[test]
+    fn of_all_tasks_those_that_nobody_saw_are_counted_as_lost() {
+        if started().is_none() {
+            return println!("skipped: this is a PID namespace of its own");
+        }
+        let mut proc = ByProc::default();
+        proc.add_all();
+        for _ in 0..50 {
+            assert!(std::process::Command::new("true").status().is_ok_and(|status| status.success()));
+        }
+        let counted = proc.so_far();
+        // Others may start tasks, too, and some of these may have been seen.
+        assert!(counted.lost.tasks >= 50, "{:?}", counted.lost);
+        assert!(!counted.tasks.iter().any(|tasks| tasks.name == "true"), "they are gone");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use switchcost_analysis::observation::{Findings, Widest};
-use switchcost_observation::{Observation, SampledStacks, Source, Throttled};
+use switchcost_observation::{Observation, SampledStacks, Source, Subject, Throttled};
 
 use super::{answer, caches, figures, neighbours};
 use crate::page::Page;
@@ -21,9 +21,12 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     };
     let reasons = observation.not_counted_by.join("; and ");
     notes.extend(how.map(|how| format!("Switches were counted without {how}: {reasons}.")));
+    notes.extend(between_looks(observation).map(str::to_owned));
     let lost = &observation.lost;
+    let by_looks = if observation.source == Source::Proc { ", or time to see them" } else { "" };
+    let tasks = format!("tasks{by_looks}: they are not in the tables");
     let missing = [
-        (lost.tasks, "tasks: they are not in the tables"),
+        (lost.tasks, tasks.as_str()),
         (lost.causes, "causes of switches: they are shown as elsewhere"),
         (lost.pairs, "events of neighbours: they are not in the tables"),
         (lost.events, "events: they are not in the trace"),
@@ -62,6 +65,19 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(figures::not_drawn(observation, findings).filter(|_| page.has_figures()));
     page.gap();
     notes.iter().for_each(|note| page.item(note));
+}
+
+/// Who may have come and gone without having been seen.
+fn between_looks(observation: &Observation) -> Option<&'static str> {
+    match (observation.source, &observation.subject) {
+        (Source::Proc, _) => Some(
+            "Tasks that lived between two looks, some 50 a second, are missing, and of others what they did after the last one.",
+        ),
+        (Source::Perf, Subject::ControlGroup(_)) => {
+            Some("Processes that came to the group and ended between two looks, ten a second, are missing.")
+        }
+        _ => None,
+    }
 }
 
 fn of_calibration(observation: &Observation) -> String {

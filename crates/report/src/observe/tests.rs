@@ -293,6 +293,29 @@ fn what_was_not_counted_is_reported_with_its_reason() {
 }
 
 #[test]
+fn what_lost_records_and_looks_leave_out_is_reported_as_that() {
+    let mut small = small();
+    small.source = Source::Perf;
+    let words = |observation: &Observation| screen(observation).split_whitespace().collect::<Vec<_>>().join(" ");
+    let gained = "switches are known by the kernel's counters alone: a task gained rights";
+    small.lost.unfollowed = 900;
+    assert!(words(&small).contains(gained), "{}", screen(&small));
+    small.lost.records = 1_000;
+    let lost = "There was no room for 1,000 of the kernel's records: switches and CPU time are those of its counters, at least";
+    let said = words(&small);
+    assert!(said.contains(lost) && said.contains("alone: there was no room for their records, or a task"), "{said}");
+    let missing = "ended between two looks, ten a second, are missing";
+    assert!(!said.contains(missing), "{said}");
+    small.subject = Subject::ControlGroup("g".to_owned());
+    assert!(words(&small).contains(missing), "{}", screen(&small));
+    small.source = Source::Proc;
+    small.lost.tasks = 70;
+    let said = words(&small);
+    assert!(said.contains("There was no room for 70 tasks, or time to see them"), "{said}");
+    assert!(said.contains("Tasks that lived between two looks, some 50 a second, are missing"), "{said}");
+}
+
+#[test]
 fn every_cause_has_words() {
     let entries = [
         Entry::SystemCall("read".to_owned()),
