@@ -156,6 +156,15 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
     return !bpf_core_field_exists(task->on_cpu) || task->on_cpu;
 }
 
+// How long after its last arrival on a CPU it was queued for one; 0 where it is not.
+static __always_inline __u64 queued_after_arrival(struct task_struct *task)
+{
+    if (!bpf_core_field_exists(task->sched_info.last_queued))
+        return 0;
+    __u64 queued = task->sched_info.last_queued, arrived = task->sched_info.last_arrival;
+    return queued > arrived ? queued - arrived : 0;
+}
+
 // How long it has waited for CPUs so far, as the kernel counts it when a task has got one.
 static __always_inline __u64 run_delay(struct task_struct *task)
 {

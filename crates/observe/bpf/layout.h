@@ -127,6 +127,7 @@ struct task {
     struct cause causes[CAUSES];
     struct neighbour neighbours[NEIGHBOURS]; // the first ones; the others are in `pairs`
     __u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS], turns[BUCKETS];
+    __u64 queued_since; // of one that was woken and waits for a CPU, as of the last look; older than `off_since` if not
 };
 
 struct cpu {

@@ -49,9 +49,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
         if (t) {
             // The kernel's own account, which begins some microseconds earlier than this one where an interrupt wakes a task.
             t->run_ns = prev->se.sum_exec_runtime - t->run_began;
-            // It may have been running since before it was observed.
+            // It may have been running since before it was observed, or before this CPU was.
             if (t->on_since && !counts_only)
                 count_in(t->turns, ran);
+            else if (!counts_only && on->switches > 1)
+                t->on_since = now - ran;
             on->last_pid = prev->pid;
             on->last_place = place;
             enum reason reason = leaves(t, prev, next, comer, on, cpu, now, c);
@@ -83,8 +85,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 // --- What happens to a task besides ---
 
-// Read through once when there are new targets. A task that runs or waits for a CPU then is observed from here on, not from its next
-// switch on, which may never come.
+// Read through when there are new targets: a task that runs or waits for a CPU then is observed from here on, not from its next switch on,
+// which may never come. And when what was counted is read: since when one waits that was woken is known by the kernel's clock of such
+// things, of which one moment is known by ours, when the task came to its last CPU.
 SEC("iter/task")
 int on_look(struct bpf_iter__task *of)
 {
@@ -94,8 +97,12 @@ int on_look(struct bpf_iter__task *of)
         return 0;
     struct task *t = place_of(ref_of(task, c));
     bool is_new = t && !t->voluntary && !t->involuntary && !t->on_since && !t->off_since;
-    if (is_new && !counts_only && !is_on_cpu(task))
+    if (!t || counts_only || is_on_cpu(task))
+        return 0;
+    if (is_new)
         t->off_since = bpf_ktime_get_ns();
+    else if (t->on_since && t->off_since)
+        t->queued_since = t->on_since + queued_after_arrival(task);
     return 0;
 }
 

@@ -183,6 +183,7 @@ impl ByBpf {
     /// Ends the observation.
     pub(crate) fn finish(mut self) -> Result<Counted, NoBpf> {
         // While it is still counted who runs.
+        let _ = self.kernel.look();
         let in_flight = self.in_flight();
         let switches = self.switches();
         self.own_cost.end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
@@ -193,6 +194,7 @@ impl ByBpf {
 
     /// What was counted so far.
     pub(crate) fn so_far(&mut self) -> Result<Counted, NoBpf> {
+        let _ = self.kernel.look();
         let in_flight = self.in_flight();
         self.read(&in_flight)
     }

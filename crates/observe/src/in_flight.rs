@@ -62,13 +62,16 @@ impl InFlight {
     /// Adds the wait of a task that is off its CPU and could run; and that wait by itself, and who ran on that CPU meanwhile.
     pub(crate) fn add_wait(&self, place: usize, task: &mut Task, tables: &Tables) -> Option<(Wait, Vec<Neighbour>)> {
         let why = task.causes.get(task.cause as usize).map(|cause| Why::from_repr(cause.reason));
-        let could_run = match why {
-            Some(why) => why.is_some_and(Why::is_involuntary),
+        let since = match why {
+            Some(Some(why)) if why.is_involuntary() => task.off_since,
+            // It was woken.
+            Some(_) if task.queued_since > task.off_since => task.queued_since,
             // It was waiting when it was seen first, and has not run since.
-            None => task.voluntary + task.involuntary == 0,
+            None if task.voluntary + task.involuntary == 0 => task.off_since,
+            _ => return None,
         };
-        let ns = self.now.0.checked_sub(task.off_since).filter(|&ns| ns > 0)?;
-        if !could_run || task.off_since == 0 || task.state != task_state::IN_USE || self.has_run(place, task) {
+        let ns = self.now.0.checked_sub(since).filter(|&ns| ns > 0)?;
+        if task.off_since == 0 || task.state != task_state::IN_USE || self.has_run(place, task) {
             return None;
         }
         let runs = match why {
@@ -85,7 +88,7 @@ impl InFlight {
         }
         let most = runs.iter().max_by_key(|by| by.kept_waiting_ns);
         let wait = Wait {
-            since: task.off_since,
+            since,
             ns,
             behind_ns: most.map_or(0, |by| by.kept_waiting_ns),
             pid: task.pid,

@@ -189,6 +189,7 @@ structures! {
         pub(crate) wait: [u32; BUCKETS],
         pub(crate) others: [u32; BUCKETS],
         pub(crate) turns: [u32; BUCKETS],
+        pub(crate) queued_since: u64,
     }
 
     #[derive(Default)]

@@ -1,5 +1,6 @@
 //! What began before an observation, or is not over when it ends, is counted for the part that lies in it.
 
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -65,9 +66,12 @@ fn end(mut timeout: Child, process: u32) {
     assert!(kill.is_ok_and(|status| status.success()) && timeout.wait().is_ok());
 }
 
-/// Observes a process for a while: what the kernel has counted meanwhile, and what the observer has.
-fn observe(process: u32, options: Options, time: Duration) -> Option<((u64, u64), Counted)> {
+/// Observes a program from soon after its start on, for a while: what the kernel has counted meanwhile, and what the observer has.
+fn observe(begin: impl FnOnce() -> Child, options: Options, time: Duration) -> Option<((u64, u64), Counted)> {
+    // It takes a while.
     let mut observer = observer(options)?;
+    let timeout = begin();
+    let process = of_perl(&timeout).expect("it runs");
     let before = kernels(process);
     observer.add(&[process]).expect("there is room for one");
     let began = Instant::now();
@@ -78,6 +82,7 @@ fn observe(process: u32, options: Options, time: Duration) -> Option<((u64, u64)
     let totals = observer.totals();
     let counted = observer.finish().expect("the tables are there");
     let after = kernels(process);
+    end(timeout, process);
     let ran = sum(&counted, |tasks| tasks.run_ns.0);
     assert!(totals.run <= Nanos(ran) && ran - totals.run.0 <= 5 * TICK, "{totals:?}, in the end {ran}");
     Some(((after.0 - before.0, after.1 - before.1), counted))
@@ -106,10 +111,8 @@ const NOTHING: Options = Options {
 fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
     let _turn = turn();
     for options in WAYS.into_iter().filter(|_| has_room()) {
-        let timeout = computes(&["chrt", "-f", "1"], 3.0);
-        let process = of_perl(&timeout).expect("it runs");
-        let observed = observe(process, options, Duration::from_millis(600));
-        end(timeout, process);
+        let begin = || computes(&["chrt", "-f", "1"], 3.0);
+        let observed = observe(begin, options, Duration::from_millis(600));
         let Some(((ran, switches), counted)) = observed else { return };
         assert!(ran > 400_000_000, "the kernel gave it a CPU: {ran} ns");
         let own = sum(&counted, |tasks| tasks.run_ns.0);
@@ -124,10 +127,8 @@ fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
 fn who_runs_when_it_begins_and_leaves_its_cpu_later_has_run_until_then() {
     let _turn = turn();
     for options in WAYS.into_iter().filter(|_| has_room()) {
-        let timeout = computes(&["chrt", "-f", "1"], 1.0);
-        let process = of_perl(&timeout).expect("it runs");
-        let observed = observe(process, options, Duration::from_millis(1000));
-        end(timeout, process);
+        let begin = || computes(&["chrt", "-f", "1"], 1.0);
+        let observed = observe(begin, options, Duration::from_millis(1500));
         let Some(((ran, switches), counted)) = observed else { return };
         assert!(ran > 200_000_000 && switches > 0, "it ran, and sleeps: {ran} ns, {switches} switches");
         let own = sum(&counted, |tasks| tasks.run_ns.0);
@@ -141,15 +142,19 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
     if !has_room() {
         return;
     }
-    let victim = computes(&[], 3.0);
-    let process = of_perl(&victim).expect("it runs");
-    let spinner = computes(&["chrt", "-f", "1"], 3.0);
-    let other = of_perl(&spinner).expect("it runs");
-    // It has the CPU by now, if anything.
-    std::thread::sleep(Duration::from_millis(50));
-    let observed = observe(process, Options::default(), Duration::from_millis(600));
-    end(spinner, other);
-    end(victim, process);
+    let mut spinner = None;
+    let begin = || {
+        let victim = computes(&[], 4.0);
+        spinner = Some(computes(&["chrt", "-f", "1"], 3.0));
+        // It has the CPU by now, if anything.
+        std::thread::sleep(Duration::from_millis(50));
+        victim
+    };
+    let observed = observe(begin, Options::default(), Duration::from_millis(600));
+    if let Some(spinner) = spinner {
+        let other = of_perl(&spinner).expect("it runs");
+        end(spinner, other);
+    }
     let Some(((ran, _), counted)) = observed else { return };
     let (wait, own) = (sum(&counted, |tasks| tasks.wait_ns.0), sum(&counted, |tasks| tasks.run_ns.0));
     // What is between one look and the next, of what it did not run.
@@ -161,9 +166,42 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
         + counted.waits.iter().map(|waits| waits.sum().0).sum::<u64>();
     assert_eq!(shared, wait, "all of it is shared out");
     let longest = counted.longest_waits.first().expect("it waited");
-    assert!(longest.wait_ns.0 > wait / 8 && longest.thread == process, "{:?}", counted.longest_waits);
+    assert!(longest.wait_ns.0 > wait / 8 && longest.name == "perl", "{:?}", counted.longest_waits);
     let unknown = matches!(longest.behind, Behind::Others);
     assert!(unknown || longest.behind == Behind::Process("perl".to_owned()), "{longest:?}");
+}
+
+#[test]
+fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
+    let _turn = turn();
+    if !has_room() {
+        return;
+    }
+    let Some(mut observer) = observer(Options::default()) else { return };
+    // It waits for a line, and then again.
+    let mut victim = Command::new("taskset");
+    victim.args(["-c", THEIRS, "perl", "-e", "$| = 1; while (<STDIN>) { print $_ }"]);
+    let mut victim = victim.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it is there");
+    observer.add(&[victim.id()]).expect("there is room for one");
+    let mut lines = victim.stdin.take().expect("a pipe");
+    let mut answer = [0; 2];
+    lines.write_all(b"a\n").expect("it reads");
+    victim.stdout.as_mut().expect("a pipe").read_exact(&mut answer).expect("it answers");
+    let spinner = computes(&["chrt", "-f", "1"], 3.0);
+    let other = of_perl(&spinner).expect("it runs");
+    std::thread::sleep(Duration::from_millis(50));
+    let before = sum(&observer.so_far().expect("it counts"), |tasks| tasks.wait_ns.0);
+    lines.write_all(b"b\n").expect("it is in the pipe");
+    std::thread::sleep(Duration::from_millis(500));
+    let counted = observer.finish().expect("the tables are there");
+    end(spinner, other);
+    victim.kill().and_then(|()| victim.wait()).expect("our child");
+    // The kernel keeps some of each second for others than real-time tasks.
+    let wait = sum(&counted, |tasks| tasks.wait_ns.0) - before;
+    assert!((400_000_000..600_000_000).contains(&wait), "{wait} ns of 500 ms: {:?}", counted.tasks);
+    let longest = counted.longest_waits.first().expect("it waited");
+    assert!(longest.thread == victim.id() && longest.wait_ns.0 > wait / 2, "{:?}", counted.longest_waits);
+    assert!(longest.behind == Behind::Process("perl".to_owned()), "{longest:?}");
 }
 
 /// Hands a byte back and forth for longer than there is room for records, on one CPU; then each tells what the kernel has counted of it.
