@@ -6,7 +6,7 @@
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
    is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU, and sleeps.c says
    whether a task has slept meanwhile. syscalls.c and mappings.c report what the kernel does, threads.c what becomes of threads.
-   gathers.c, limits.c and seccomp.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
+   gathers.c, limits.c, execs.c and seccomp.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -251,6 +251,13 @@ void limits_before(UInt number, const UWord *arguments);
 void limits_after(UInt number, const UWord *arguments, Bool is_done);
 ULong limits_hand_on(void);
 void limits_keep(ULong files);
+
+/* execs.c */
+void execs_start(const HChar *name, const HChar *shut);
+void execs_before(UInt number, const UWord *arguments);
+void execs_after_open(UInt number, const UWord *arguments, Int descriptor);
+UWord execs_arguments(UWord made);
+const HChar *execs_name(void);
 
 /* seccomp.c */
 Bool seccomp_answers(UWord number, UWord a, UWord b, UWord c, SysRes *result);

@@ -217,8 +217,10 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
     if (tid != VG_INVALID_THREADID && tasks[tid].has_cpu && tasks[tid].is_in_syscall
         && (is_exec(number) || is_waiting_fork(number, a)))
         leave_for_core(tid, is_exec(number));
-    if (is_exec(number))
+    if (is_exec(number)) {
+        b = execs_arguments(b);
         files = limits_hand_on();
+    }
     result = __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);
     if (is_exec(number))
         limits_keep(files);

@@ -3,6 +3,7 @@
 mod as_run;
 mod building;
 mod deaths;
+mod execs;
 mod instructions;
 mod languages;
 mod long;
