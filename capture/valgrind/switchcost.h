@@ -6,7 +6,7 @@
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
    is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU, and sleeps.c says
    whether a task has slept meanwhile. syscalls.c and mappings.c report what the kernel does, threads.c what becomes of threads.
-   gathers.c, limits.c, execs.c and seccomp.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
+   gathers.c, generated.c, limits.c, execs.c and seccomp.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -14,6 +14,7 @@
 
 #include "pub_tool_basics.h"
 #include "libvex_guest_amd64.h"
+#include "libvex.h"
 #include "libvex_ir.h"
 #include "pub_tool_threadstate.h"
 
@@ -215,6 +216,10 @@ void hot_ran(UInt count, const ULong *word, const ULong *end);
 void hot_translate_again(void);
 enum heat hot_at(Addr address);
 Addr hot_next(Addr address);
+
+/* generated.c */
+typedef UInt check_function(void *closure, VexRegisterUpdates *registers, const VexGuestExtents *extents);
+check_function *generated_check(check_function *core);
 
 /* superblocks.c */
 Bool superblocks_is_lean(void);
