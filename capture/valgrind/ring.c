@@ -275,6 +275,11 @@ void ring_note_restricted(UInt pid)
     __atomic_store_n(&ring->restricted_pid, pid, __ATOMIC_SEQ_CST);
 }
 
+void ring_note_tracing(UInt pid)
+{
+    __atomic_store_n(&ring->tracing_pid, pid, __ATOMIC_SEQ_CST);
+}
+
 void ring_note_undecoded(UInt pid, ULong code)
 {
     ring->undecoded = code;

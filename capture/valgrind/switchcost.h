@@ -6,7 +6,7 @@
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
    is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU, and sleeps.c says
    whether a task has slept meanwhile. syscalls.c and mappings.c report what the kernel does, threads.c what becomes of threads.
-   gathers.c, generated.c, limits.c, execs.c and seccomp.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
+   gathers.c, generated.c, limits.c, execs.c, seccomp.c and tracers.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -77,6 +77,7 @@ void ring_set_state(UInt slot, UInt state);
 void ring_queue(UInt slot, UInt why);
 void ring_set_making(UInt slot, Bool is_making);
 void ring_note_restricted(UInt pid);
+void ring_note_tracing(UInt pid);
 void ring_note_undecoded(UInt pid, ULong code);
 
 /* buffers.c */
@@ -266,6 +267,9 @@ const HChar *execs_name(void);
 
 /* seccomp.c */
 Bool seccomp_answers(UWord number, UWord a, UWord b, UWord c, SysRes *result);
+
+/* tracers.c */
+Bool tracers_answers(UWord number, UWord request, SysRes *result);
 
 /* syscalls.c */
 void syscalls_register(void);

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Order, Summary};
 
-use super::support::{compiled, options, recorded, scratch};
+use super::support::{compiled, in_time, options, recorded, scratch};
 
 const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 400_000 }, Order::AsRun];
 
@@ -104,5 +104,43 @@ fn a_program_that_restricts_its_system_calls_runs_on_and_that_is_reported() {
             let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
             assert!(warning.contains("restricted its own system calls (seccomp)"), "{warning}");
         }
+    }
+}
+
+/// Ends with 0 where neither it nor its child may trace the other.
+const DEBUGGER: &str = r"
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int is_refused(int request, int process)
+{
+    return ptrace(request, process, 0, 0) == -1 && errno == EPERM;
+}
+int main(void)
+{
+    int status, child = fork();
+    if (child == 0) {
+        if (!is_refused(PTRACE_TRACEME, 0))
+            _exit(1);
+        pause();
+    }
+    status = !is_refused(PTRACE_ATTACH, child) || !is_refused(PTRACE_SEIZE, child);
+    kill(child, SIGKILL);
+    waitpid(child, 0, 0);
+    return status;
+}
+";
+
+#[test]
+fn a_debugger_is_refused_and_that_is_reported() {
+    let program = compiled("debugger", DEBUGGER);
+    for order in ORDERS {
+        let options = Options { order, ..options() };
+        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
+        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+        let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
+        assert!(warning.contains("or to be traced by one (ptrace)"), "{warning}");
     }
 }
