@@ -144,3 +144,28 @@ fn a_debugger_is_refused_and_that_is_reported() {
         assert!(warning.contains("or to be traced by one (ptrace)"), "{warning}");
     }
 }
+
+/// Bars the processor's time stamps, as far as it may, and ends with 0 where it comes to its end.
+const TIMELESS: &str = r"
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void)
+{
+    int is_barred = prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0, is_refused = !is_barred && errno == EINVAL;
+    for (int i = 0; i < 100; i++)
+        usleep(10);
+    return !is_barred && !is_refused;
+}
+";
+
+#[test]
+fn a_program_that_bars_time_stamps_leaves_those_of_the_capture() {
+    let program = compiled("timeless", TIMELESS);
+    for order in ORDERS {
+        let options = Options { order, ..options() };
+        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
+        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+    }
+}
