@@ -66,6 +66,8 @@ pub(crate) struct Control<'a> {
     switches: u64,
     pace: Pace,
     warnings: Vec<String>,
+    /// The process that was stopped in its turn and could not be made to leave.
+    held_by: Option<u32>,
 }
 
 /// A wait for a decision.
@@ -110,6 +112,7 @@ impl<'a> Control<'a> {
             switches: 0,
             pace: Pace::default(),
             warnings: Vec::new(),
+            held_by: None,
         }
     }
 
@@ -298,6 +301,30 @@ impl<'a> Control<'a> {
             self.ring.slot(slot).set_ended();
             self.warnings.push(killed_in_its_turn(pid));
         }
+        self.look_after_stopped()
+    }
+
+    /// A task that has been stopped in its turn, by another that is not traced, leaves the CPU all the same.
+    fn look_after_stopped(&mut self) -> Result<(), Halt> {
+        let Some(slot) = self.scheduler.running() else { return Ok(()) };
+        let state = || self.ring.slot(slot).state();
+        if state() != state::GRANTED {
+            return Ok(());
+        }
+        let Some((task, process)) = self.tasks.stopped_in(slot)? else { return Ok(()) };
+        self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
+        let has_left = || state() != state::GRANTED;
+        let outcome = task.and_then(|task| switchcost_host::stopped::run_until(task, LONGEST_PERIOD, has_left));
+        self.ring.u32_at(header::IS_STOPPING).store(0, SeqCst);
+        match outcome {
+            Ok(true) => self.tasks.left_stopped(slot),
+            Ok(false) => {}
+            Err(error) if self.held_by != Some(process) => {
+                self.held_by = Some(process);
+                self.warnings.push(stopped_in_its_turn(process, &error));
+            }
+            Err(_) => {}
+        }
         Ok(())
     }
 
@@ -368,6 +395,14 @@ impl<'a> Control<'a> {
 pub(crate) fn killed_in_its_turn(pid: u32) -> String {
     format!(
         "process {pid} was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
+    )
+}
+
+/// What is said of a process that holds the others up.
+fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
+    format!(
+        "process {pid} was stopped while it ran, by one that is not traced, and could not be made to leave the CPU ({error}): the others waited \
+         until it was continued (kill -CONT)"
     )
 }
 

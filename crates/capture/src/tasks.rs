@@ -28,6 +28,8 @@ pub(crate) struct Task {
     has_exited: bool,
     /// Whether it was last seen in an exec, with no end of its own.
     is_in_exec: bool,
+    /// Whether it has left the CPU for us, since a signal had stopped it in its turn.
+    is_stopped_in_turn: bool,
     /// The state in which it was last seen asleep: while it is in that, and had no turn, it is so or awake, but not asleep elsewhere.
     asleep_in: Option<u32>,
 }
@@ -46,6 +48,7 @@ impl Task {
             is_announced: false,
             has_exited: false,
             is_in_exec: false,
+            is_stopped_in_turn: false,
             asleep_in: None,
         }
     }
@@ -70,6 +73,8 @@ impl Task {
         }
         self.follow(slot.get(slot::TID));
         self.is_in_exec = before == state::IN_SYSCALL && slot.get(slot::SYSCALL) == EXECVE;
+        let is_running = is_running && !self.is_stopped_in_turn;
+        self.is_stopped_in_turn &= before == state::QUEUED;
         if before == state::QUEUED && is_running {
             return Ok(match (slot.get(slot::WHY), slot.get(slot::SYSCALL)) {
                 (WHY_QUANTUM, _) => Seen::Queued { gave_up: Some(Cause::Quantum) },
@@ -208,6 +213,20 @@ impl Tasks {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else { return Ok(None) };
         let is_gone = task.probe.ask(&self.files)? == Kernel::Gone;
         Ok(is_gone.then_some(task.pid))
+    }
+
+    /// The task in a slot, if a signal has stopped it: its number here, or why that is not known; and its process.
+    pub(crate) fn stopped_in(&mut self, slot: u32) -> io::Result<Option<(io::Result<u32>, u32)>> {
+        let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else { return Ok(None) };
+        let is_stopped = matches!(task.probe.ask(&self.files)?, Kernel::Asleep { is_stopped: true, .. });
+        Ok(is_stopped.then(|| (self.files.number_here(task.pid, task.tid), task.pid)))
+    }
+
+    /// The task in a slot is stopped, and has left the CPU.
+    pub(crate) fn left_stopped(&mut self, slot: u32) {
+        if let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) {
+            task.is_stopped_in_turn = true;
+        }
     }
 
     /// Births and ends that the stream does not have yet: births first, as a task that is gone was born. Slots of the
