@@ -169,3 +169,32 @@ fn a_program_that_bars_time_stamps_leaves_those_of_the_capture() {
         assert!(ends_well(&summary), "{order:?}: {summary:?}");
     }
 }
+
+/// Ends with 0 where it may run on one CPU, and knows of all.
+const CPUS: &str = r"
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+int main(int count, char **words)
+{
+    cpu_set_t allowed;
+    if (count < 2 || sched_getaffinity(0, sizeof allowed, &allowed))
+        return 1;
+    return CPU_COUNT(&allowed) != 1 || get_nprocs() != atoi(words[1]);
+}
+";
+
+#[test]
+fn a_program_is_allowed_one_cpu_and_knows_of_all_of_the_machine() {
+    let program = compiled("cpus", CPUS);
+    let online = std::fs::read_to_string("/proc/stat").expect("counts");
+    let online = online.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count().to_string();
+    for order in ORDERS {
+        let cpu = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system()).first().copied();
+        let options = Options { order, cpu, ..options() };
+        let command = Command::new([program.as_os_str(), online.as_ref()]);
+        let (summary, _) = in_time(|stop| recorded(&[command], options, stop));
+        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+    }
+}
