@@ -24,7 +24,7 @@ pub(crate) enum Seen {
         /// Its number.
         syscall: u16,
     },
-    /// It wanted the CPU when a signal stopped it.
+    /// It wanted the CPU when a signal stopped it, or cannot use it now.
     Stopped,
     /// It sleeps in this system call.
     Blocked {

@@ -10,6 +10,8 @@ use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, WHY_SLEPT, WHY_SYSCALL, 
 use crate::ring::{Ring, SLOTS};
 use crate::scheduler::{Seen, Sighting};
 
+const CLONE: u32 = 56;
+const VFORK: u32 = 58;
 const EXECVE: u32 = 59;
 const SCHED_YIELD: u32 = 24;
 
@@ -194,7 +196,25 @@ impl Tasks {
         if is_any_gone && self.has_woken_parents(ring, running)? {
             self.sightings.last_mut().expect("one is gone").seen = Seen::OnItsWay;
         }
+        self.hold_back_siblings(ring);
         Ok(&self.sightings)
+    }
+
+    /// Who waits for a child to execute another program (vfork, posix_spawn) has Valgrind's lock, and the child, which has other memory, may
+    /// need a turn first: another thread of the process would have its turn without being able to use it, or to end it.
+    fn hold_back_siblings(&mut self, ring: &Ring) {
+        let waits_for_child = |task: &&Task| {
+            let slot = ring.slot(task.slot);
+            slot.state() == state::IN_SYSCALL && [CLONE, VFORK].contains(&slot.get(slot::SYSCALL))
+        };
+        for waiting in self.tasks.iter().filter(waits_for_child) {
+            let is_sibling = |task: &Task| task.process_slot == waiting.process_slot && task.slot != waiting.slot;
+            for (_, sighting) in self.tasks.iter().zip(&mut self.sightings).filter(|(task, _)| is_sibling(task)) {
+                if matches!(sighting.seen, Seen::Queued { .. } | Seen::Slept { .. }) {
+                    sighting.seen = Seen::Stopped;
+                }
+            }
+        }
     }
 
     /// Whether the ends just seen have woken a task: those asked before may have been woken since.

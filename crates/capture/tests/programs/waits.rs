@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use switchcost_capture::{Command, Ending, Options, Order, Summary};
-use switchcost_trace::{Cause, Chunk};
+use switchcost_trace::{Cause, Chunk, Mark};
 
-use super::support::{await_that, compiled, in_time, options, processes_with, recorded, scratch, switches, traced};
+use super::support::{
+    await_that, compiled, in_time, marks, options, processes_with, recorded, scratch, switches, traced,
+};
 
 const CLOCK_NANOSLEEP: u16 = 230;
 const TGKILL: u16 = 234;
@@ -165,4 +167,42 @@ fn who_is_stopped_from_outside_in_its_turn_leaves_the_cpu() {
     assert_eq!(summary.ending, Ending::Finished, "{summary:?}");
     assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
     assert!(summary.warnings.is_empty(), "{summary:?}");
+}
+
+/// Has others executed while two of its threads compute.
+const SPAWNS: &str = r#"
+#include <pthread.h>
+#include <spawn.h>
+#include <sys/wait.h>
+extern char **environ;
+static volatile long rounds;
+static void *compute(void *unused)
+{
+    for (;;)
+        rounds++;
+    return unused;
+}
+int main(void)
+{
+    char *words[] = { "true", 0 };
+    pthread_t thread;
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&thread, 0, compute, 0))
+            return 1;
+    for (int i = 0; i < 10; i++) {
+        pid_t child;
+        int status;
+        long before = rounds;
+        while (rounds == before) {}
+        if (posix_spawnp(&child, "true", 0, 0, words, environ) || waitpid(child, &status, 0) != child || status)
+            return 2;
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn who_waits_for_a_child_to_execute_a_program_holds_no_one_up_with_its_other_threads() {
+    let (_, chunks) = captured("spawns", SPAWNS, Order::Scheduled { quantum_instructions: 50_000 });
+    assert_eq!(marks(&chunks).filter(|mark| matches!(mark, Mark::Exec { .. })).count(), 10);
 }
