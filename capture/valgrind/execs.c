@@ -29,27 +29,45 @@ Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path);
 
 #define LONGEST_PATH 4096
 #define OWN_FILE "/proc/self/fd/"
+#define THREADS_FILE "/proc/thread-self/fd/"
 #define OPEN_CLOEXEC 02000000
 #define NAME "--argv0="
 #define SHUT "--shut="
 /* The longest name that the kernel keeps of a task, with its end. */
 #define TASK_NAME 16
 
-/* The client's arguments of the exec that it makes; 0 outside of one. */
-static const HChar *const *arguments_wanted;
-static Bool is_executing;
-
-void execs_before(UInt number, const UWord *arguments)
-{
-    is_executing = number == __NR_execve || number == __NR_execveat;
-    arguments_wanted = (const HChar *const *)(number == __NR_execve     ? arguments[1]
-                                              : number == __NR_execveat ? arguments[2]
-                                                                        : 0);
-}
-
 static Bool is_same(const struct vg_stat *one, const struct vg_stat *other)
 {
     return one->dev == other->dev && one->ino == other->ino;
+}
+
+/* Whether it is the program of this process, as the kernel sees it: the tool. */
+static Bool is_tool(const HChar *path)
+{
+    struct vg_stat named, tool;
+
+    return !sr_isError(VG_(stat)(path, &named)) && !sr_isError(VG_(stat)("/proc/self/exe", &tool))
+           && is_same(&named, &tool);
+}
+
+/* Other threads make system calls, too, until an exec has ended them. Where it has ended the first thread, nothing is left in /proc/self. */
+void execs_before(ThreadId tid, UInt number, const UWord *arguments)
+{
+    struct task *task = &tasks[tid];
+    UInt path = number == __NR_execveat ? 1 : 0;
+
+    task->executed = NULL;
+    if (number != __NR_execve && number != __NR_execveat)
+        return;
+    task->executed = (const HChar *const *)arguments[path + 1];
+    task->executes_itself = is_tool((const HChar *)arguments[path]);
+}
+
+static Bool is_executing(void)
+{
+    ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
+
+    return tid != VG_INVALID_THREADID && tasks[tid].is_in_syscall && tasks[tid].executed;
 }
 
 /* Whether a path leads to the file that is open. */
@@ -63,10 +81,10 @@ static Bool leads_to(const HChar *path, Int descriptor)
 /* The path of an open file; empty where there is none. */
 static void path_of(Int descriptor, HChar *path)
 {
-    HChar link[sizeof OWN_FILE + 12];
+    HChar link[sizeof THREADS_FILE + 12];
     SSizeT length;
 
-    VG_(sprintf)(link, OWN_FILE "%d", descriptor);
+    VG_(sprintf)(link, THREADS_FILE "%d", descriptor);
     length = VG_(readlink)(link, path, LONGEST_PATH - 1);
     path[length > 0 ? length : 0] = '\0';
 }
@@ -77,25 +95,16 @@ Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path)
     static HChar by_number[sizeof OWN_FILE + 12];
     Bool is_found = __real_vgPlain_resolve_filename(descriptor, path);
 
-    if (!is_executing || (is_found && leads_to(*path, descriptor)))
+    if (!is_executing() || (is_found && leads_to(*path, descriptor)))
         return is_found;
     VG_(sprintf)(by_number, OWN_FILE "%d", descriptor);
     *path = by_number;
     return True;
 }
 
-/* Whether it is the program of this process, as the kernel sees it: the tool. */
-static Bool is_tool(const HChar *path)
-{
-    struct vg_stat named, tool;
-
-    return !sr_isError(VG_(stat)(path, &named)) && !sr_isError(VG_(stat)("/proc/self/exe", &tool))
-           && is_same(&named, &tool);
-}
-
 /* What the path of an exec is to be, with room for `least` bytes of a name; and the number of a file that the next program is not to
    have, or -1. */
-static Int find_program(const HChar *path, SizeT least, HChar *found)
+static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *found)
 {
     HChar program[LONGEST_PATH];
     Int shut = -1;
@@ -103,7 +112,7 @@ static Int find_program(const HChar *path, SizeT least, HChar *found)
 
     VG_(strncpy)(program, path, LONGEST_PATH - 1);
     program[LONGEST_PATH - 1] = '\0';
-    if (is_tool(path)) {
+    if (is_own || is_tool(path)) {
         path_of(VG_(cl_exec_fd), program);
         if (!leads_to(program, VG_(cl_exec_fd))) {
             shut = kernel_call(KERNEL_FCNTL, VG_(cl_exec_fd), KERNEL_F_DUPFD, 3, 0);
@@ -157,21 +166,22 @@ static HChar *option(const HChar *start, const HChar *value)
 }
 
 /* The arguments of the launcher for those that Valgrind has made up: its own options, the path, and what follows that. */
-UWord execs_arguments(UWord made)
+UWord execs_arguments(ThreadId tid, UWord made)
 {
+    const HChar *const *wanted = tid == VG_INVALID_THREADID ? NULL : tasks[tid].executed;
     const HChar **old = (const HChar **)made, **all;
     static HChar path[LONGEST_PATH];
     HChar number[12];
     const HChar *name;
     Int options, count, from, to = 0, shut;
 
-    if (!is_executing || !arguments_wanted || old == (const HChar **)arguments_wanted)
+    if (!wanted || old == (const HChar **)wanted)
         return made;
     options = VG_(sizeXA)(VG_(args_for_valgrind)) - VG_(args_for_valgrind_noexecpass);
     for (count = 0; old[count]; count++)
         ;
-    name = arguments_wanted[0] && !is_script(old[options + 1]) ? arguments_wanted[0] : old[options + 1];
-    shut = find_program(old[options + 1], VG_(strlen)(name), path);
+    name = wanted[0] && !is_script(old[options + 1]) ? wanted[0] : old[options + 1];
+    shut = find_program(old[options + 1], tasks[tid].executes_itself, VG_(strlen)(name), path);
     all = VG_(calloc)("switchcost.execs", count + 3, sizeof *all);
     for (from = 0; from <= options; from++)
         if (!begins_with(old[from], NAME) && !begins_with(old[from], SHUT))

@@ -74,7 +74,7 @@ struct sc_slot { /* 128 bytes */
     UInt state;
     UInt grant; /* futex: the controller sets 1; the task sets 0 when it goes on */
     UInt pid;
-    UInt tid;    /* the kernel's */
+    UInt tid;    /* the kernel's; 0 once another has it */
     UInt parent; /* slot of the parent, (UInt)-1 for a command of the user */
     UInt why;
     UInt syscall;      /* number, in SC_IN_SYSCALL and behind it */

@@ -39,8 +39,10 @@ struct task {
     Bool is_for_events; /* who sleeps in it has switched, however short */
     ULong sleeps;       /* that the kernel had counted when it was entered */
     UInt syscall;
-    UInt promised_slot;  /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
-    Bool has_lost_birth; /* as run: the task of that slot could not be made */
+    UInt promised_slot;   /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
+    Bool has_lost_birth;  /* as run: the task of that slot could not be made */
+    Bool executes_itself; /* the program that it executes is its own */
+    const HChar *const *executed; /* the words of the program that it executes; NULL where it executes none */
 };
 
 /* What generated code keeps in the thread's first shadow register area, which no tool but us uses here. */
@@ -260,9 +262,9 @@ void limits_keep(ULong files);
 
 /* execs.c */
 void execs_start(const HChar *name, const HChar *shut);
-void execs_before(UInt number, const UWord *arguments);
+void execs_before(ThreadId tid, UInt number, const UWord *arguments);
 void execs_after_open(UInt number, const UWord *arguments, Int descriptor);
-UWord execs_arguments(UWord made);
+UWord execs_arguments(ThreadId tid, UWord made);
 const HChar *execs_name(void);
 
 /* seccomp.c */

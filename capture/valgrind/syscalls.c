@@ -151,7 +151,7 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
     if (number == __NR_rt_sigaction && will_handle_faults(arguments))
         instrument_exactly();
     limits_before(number, arguments);
-    execs_before(number, arguments);
+    execs_before(tid, number, arguments);
 }
 
 static void settle_birth(struct task *task, UInt number, SysRes result)

@@ -218,7 +218,7 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
         && (is_exec(number) || is_waiting_fork(number, a)))
         leave_for_core(tid, is_exec(number));
     if (is_exec(number)) {
-        b = execs_arguments(b);
+        b = execs_arguments(tid, b);
         files = limits_hand_on();
     }
     result = __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);

@@ -107,3 +107,47 @@ fn a_program_that_executes_itself_finds_itself_under_its_own_name() {
         assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
     }
 }
+
+/// Executes itself five times by another thread than its first, while all others make system calls.
+const BUSY: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+extern char **environ;
+static char *next[7] = { "busy" };
+static void *call(void *unused)
+{
+    for (;;)
+        getppid();
+    return unused;
+}
+static void *execute(void *unused)
+{
+    usleep(1000);
+    execve("/proc/self/exe", next, environ);
+    exit(2);
+    return unused;
+}
+int main(int count, char **words)
+{
+    pthread_t thread;
+    (void)words;
+    if (count == 6)
+        return 0;
+    for (int i = 0; i < count; i++)
+        next[i + 1] = "again";
+    if (pthread_create(&thread, 0, call, 0) || pthread_create(&thread, 0, call, 0) || pthread_create(&thread, 0, execute, 0))
+        return 1;
+    call(0);
+}
+"#;
+
+#[test]
+fn a_program_with_other_threads_executes_itself() {
+    let program = compiled("busy", BUSY);
+    for order in [Order::default(), Order::AsRun] {
+        let options = Options { order, ..options() };
+        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
+        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+    }
+}
