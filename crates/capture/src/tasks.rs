@@ -88,6 +88,7 @@ impl Task {
         let syscall = slot.get(slot::SYSCALL);
         let kernel = match asleep_in == Some(before) {
             true => self.probe.ask_again(files, syscall)?,
+            false if self.is_in_exec => self.probe.ask_in_exec(files)?,
             false => self.probe.ask(files)?,
         };
         if slot.state() != before {
