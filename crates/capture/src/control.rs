@@ -49,6 +49,9 @@ pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
 /// So long a task may still come whose maker is gone.
 pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
+/// Who is found stopped so often in a row, [`PATIENCE`] apart, is alone in that: where all of a capture is stopped and continued, we are, too,
+/// and the order stays what it would have been.
+const LOOKS_AT_STOPPED: u32 = 20;
 /// A period fills a part of a buffer at most.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
@@ -66,6 +69,8 @@ pub(crate) struct Control<'a> {
     switches: u64,
     pace: Pace,
     warnings: Vec<String>,
+    /// So often in a row the task that has the CPU was found stopped.
+    looks_at_stopped: u32,
     /// The process that was stopped in its turn and could not be made to leave.
     held_by: Option<u32>,
 }
@@ -112,6 +117,7 @@ impl<'a> Control<'a> {
             switches: 0,
             pace: Pace::default(),
             warnings: Vec::new(),
+            looks_at_stopped: 0,
             held_by: None,
         }
     }
@@ -311,7 +317,15 @@ impl<'a> Control<'a> {
         if state() != state::GRANTED {
             return Ok(());
         }
-        let Some((task, process)) = self.tasks.stopped_in(slot)? else { return Ok(()) };
+        let Some((task, process)) = self.tasks.stopped_in(slot)? else {
+            self.looks_at_stopped = 0;
+            return Ok(());
+        };
+        self.looks_at_stopped += 1;
+        if self.looks_at_stopped < LOOKS_AT_STOPPED {
+            return Ok(());
+        }
+        self.looks_at_stopped = 0;
         self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
         let has_left = || state() != state::GRANTED;
         let outcome = task.and_then(|task| switchcost_host::stopped::run_until(task, LONGEST_PERIOD, has_left));
