@@ -23,7 +23,10 @@ static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 #define KERNEL_CLOSE 3
 #define KERNEL_FSTAT 5
 #define KERNEL_KILL 62
+#define KERNEL_FCNTL 72
+#define KERNEL_FTRUNCATE 77
 #define KERNEL_GETRUSAGE 98
+#define KERNEL_PRCTL 157
 #define KERNEL_GETTID 186
 #define KERNEL_FUTEX 202
 #define KERNEL_EXIT_GROUP 231
@@ -32,6 +35,11 @@ static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 #define KERNEL_FUTEX_WAIT 0
 #define KERNEL_FUTEX_WAKE 1
 #define KERNEL_ESRCH 3
+#define KERNEL_F_DUPFD 0
+#define KERNEL_F_GETFD 1
+#define KERNEL_F_SETFD 2
+#define KERNEL_CLOEXEC 1
+#define KERNEL_SET_NAME 15
 
 /* struct rusage: two times of two words, then fourteen counts. */
 #define RUSAGE_WORDS 18

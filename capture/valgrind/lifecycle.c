@@ -1,22 +1,13 @@
 /* How tasks begin, execute another program and end, in their slots and in the stream. GPL-2.0-or-later, see COPYING. */
 #include "switchcost.h"
 
-#include "pub_tool_clientstate.h"
 #include "pub_tool_libcbase.h"
 
 #define LONGEST_NAME 256
 
-static const HChar *program_name(void)
-{
-    const HChar *path = VG_(args_the_exename);
-    const HChar *slash = VG_(strrchr)(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static UInt pack_name(ULong *words)
 {
-    const HChar *name = program_name();
+    const HChar *name = execs_name();
     UInt length = VG_(strlen)(name);
 
     if (length > LONGEST_NAME)

@@ -23,12 +23,16 @@ extern const HChar *VG_(libdir);
 static const HChar *ring_path;
 static const HChar *padding;
 static const HChar *files;
+static const HChar *name;
+static const HChar *shut;
 
 static Bool take_option(const HChar *argument)
 {
     if VG_STR_CLO (argument, "--ring", ring_path) {
     } else if VG_STR_CLO (argument, "--pad", padding) {
     } else if VG_STR_CLO (argument, "--files", files) {
+    } else if VG_STR_CLO (argument, "--argv0", name) {
+    } else if VG_STR_CLO (argument, "--shut", shut) {
     } else
         return False;
     return True;
@@ -38,7 +42,9 @@ static void print_usage(void)
 {
     VG_(printf)("    --ring=PATH        shared memory made by `switchcost trace`\n"
                 "    --pad=TEXT         ignored: keeps a command line at the same length\n"
-                "    --files=NUMBER     how many files the program may have open\n");
+                "    --files=NUMBER     how many files the program may have open\n"
+                "    --argv0=TEXT       the name that the program is called by, where that is not its path\n"
+                "    --shut=NUMBER      a file that the program is not to have\n");
 }
 
 static void print_debug_usage(void)
@@ -88,6 +94,7 @@ static void start(void)
     }
     ring_open(ring_path);
     limits_start(files ? VG_(strtoull10)(files, NULL) : 0);
+    execs_start(name, shut);
     threads_start();
 }
 

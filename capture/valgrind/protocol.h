@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 10
+#define SC_VERSION 11
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -46,7 +46,9 @@ struct sc_header { /* at offset 0 */
     UInt restricted_pid;  /* a process whose seccomp filter is not in force; 0 for none */
     UInt undecoded_pid;   /* a process that came to an instruction that Valgrind does not know; 0 for none */
     ULong undecoded;      /* the first bytes of that instruction */
-    ULong reserved[11];
+    UInt tracing_pid;     /* a process that was refused to trace another, or to be traced; 0 for none */
+    UInt unused_too;
+    ULong reserved[10];
 };
 
 #define SC_FAULT_SLOTS 1 /* no free task slot */
@@ -72,7 +74,7 @@ struct sc_slot { /* 128 bytes */
     UInt state;
     UInt grant; /* futex: the controller sets 1; the task sets 0 when it goes on */
     UInt pid;
-    UInt tid;    /* the kernel's */
+    UInt tid;    /* the kernel's; 0 once another has it */
     UInt parent; /* slot of the parent, (UInt)-1 for a command of the user */
     UInt why;
     UInt syscall;      /* number, in SC_IN_SYSCALL and behind it */

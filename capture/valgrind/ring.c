@@ -239,6 +239,19 @@ UInt ring_claim_slot(UInt parent, UInt process_slot)
     return NO_SLOT;
 }
 
+/* A thread that executes another program gets the number of its process, and who had that is no more. */
+static void take_number(UInt taker, UInt pid)
+{
+    UInt number = kernel_call(KERNEL_GETTID, 0, 0, 0, 0);
+    UInt index;
+
+    for (index = 0; index < ring->slots; index++)
+        if (index != taker && ring_slots[index].pid == pid && ring_slots[index].tid == number)
+            ring_slots[index].tid = 0;
+    ring_slots[taker].tid = number;
+    ring_slots[taker].process_slot = taker;
+}
+
 /* The slot that this process had before its exec; NO_SLOT if it has not come from one. */
 UInt ring_find_execed(void)
 {
@@ -249,8 +262,7 @@ UInt ring_find_execed(void)
         struct sc_slot *slot = &ring_slots[index];
         if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == SC_IN_SYSCALL && slot->pid == pid
             && (slot->syscall == SYSCALL_EXECVE || slot->syscall == SYSCALL_EXECVEAT)) {
-            slot->tid = kernel_call(KERNEL_GETTID, 0, 0, 0, 0);
-            slot->process_slot = index;
+            take_number(index, pid);
             return index;
         }
     }
@@ -273,6 +285,11 @@ void ring_queue(UInt slot, UInt why)
 void ring_note_restricted(UInt pid)
 {
     __atomic_store_n(&ring->restricted_pid, pid, __ATOMIC_SEQ_CST);
+}
+
+void ring_note_tracing(UInt pid)
+{
+    __atomic_store_n(&ring->tracing_pid, pid, __ATOMIC_SEQ_CST);
 }
 
 void ring_note_undecoded(UInt pid, ULong code)

@@ -30,8 +30,8 @@ extern void concatenate_irsbs(IRSB *to, IRSB *from);
     IRSB *name(VexGuestExtents *extents, UInt *checked_extents, UInt *instructions, UShort *jumps, UShort *conditions, \
                VexRegisterUpdates *registers, void *closure, void *disassemble, const UChar *code, Addr address,       \
                Bool (*may_chase)(void *, Addr), VexEndness endness, Bool is_sigill_told, VexArch arch,                 \
-               const VexArchInfo *arch_info, const VexAbiInfo *abi, IRType word, void *needs_check, void *preamble,    \
-               Int check_start_offset, Int check_length_offset, Int ip_offset, Int ip_bytes)
+               const VexArchInfo *arch_info, const VexAbiInfo *abi, IRType word, check_function *needs_check,          \
+               void *preamble, Int check_start_offset, Int check_length_offset, Int ip_offset, Int ip_bytes)
 TRANSLATE(__real_bb_to_IR);
 TRANSLATE(__wrap_bb_to_IR);
 
@@ -144,7 +144,7 @@ struct request {
     const VexArchInfo *arch_info;
     const VexAbiInfo *abi;
     IRType word;
-    void *needs_check;
+    check_function *needs_check;
     Int check_start_offset;
     Int check_length_offset;
     Int ip_offset;
@@ -212,15 +212,15 @@ Bool superblocks_is_lean(void)
 /* Turns a superblock of the program into Valgrind's own language. */
 TRANSLATE(__wrap_bb_to_IR)
 {
+    check_function *const check = generated_check(needs_check);
     const Int most = vex_control.guest_max_insns;
     const enum heat heat = hot_at(address);
     IRSB *block = __real_bb_to_IR(extents, checked_extents, instructions, jumps, conditions, registers, closure,
                                   disassemble, code, address, may_chase, endness, is_sigill_told, arch, arch_info, abi,
-                                  word, needs_check, preamble, check_start_offset, check_length_offset, ip_offset,
-                                  ip_bytes);
+                                  word, check, preamble, check_start_offset, check_length_offset, ip_offset, ip_bytes);
     struct request request = {
-        *registers,          closure,   disassemble, code, address, may_chase,   endness,
-        is_sigill_told,      arch,      arch_info,   abi,  word,    needs_check, check_start_offset,
+        *registers,          closure,   disassemble, code, address, may_chase, endness,
+        is_sigill_told,      arch,      arch_info,   abi,  word,    check,     check_start_offset,
         check_length_offset, ip_offset, ip_bytes,
     };
     struct part more;

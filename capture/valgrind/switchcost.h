@@ -6,7 +6,7 @@
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
    is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU, and sleeps.c says
    whether a task has slept meanwhile. syscalls.c and mappings.c report what the kernel does, threads.c what becomes of threads.
-   gathers.c, limits.c and seccomp.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
+   gathers.c, generated.c, limits.c, execs.c, seccomp.c and tracers.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -14,6 +14,7 @@
 
 #include "pub_tool_basics.h"
 #include "libvex_guest_amd64.h"
+#include "libvex.h"
 #include "libvex_ir.h"
 #include "pub_tool_threadstate.h"
 
@@ -38,8 +39,10 @@ struct task {
     Bool is_for_events; /* who sleeps in it has switched, however short */
     ULong sleeps;       /* that the kernel had counted when it was entered */
     UInt syscall;
-    UInt promised_slot;  /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
-    Bool has_lost_birth; /* as run: the task of that slot could not be made */
+    UInt promised_slot;   /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
+    Bool has_lost_birth;  /* as run: the task of that slot could not be made */
+    Bool executes_itself; /* the program that it executes is its own */
+    const HChar *const *executed; /* the words of the program that it executes; NULL where it executes none */
 };
 
 /* What generated code keeps in the thread's first shadow register area, which no tool but us uses here. */
@@ -76,6 +79,7 @@ void ring_set_state(UInt slot, UInt state);
 void ring_queue(UInt slot, UInt why);
 void ring_set_making(UInt slot, Bool is_making);
 void ring_note_restricted(UInt pid);
+void ring_note_tracing(UInt pid);
 void ring_note_undecoded(UInt pid, ULong code);
 
 /* buffers.c */
@@ -216,6 +220,10 @@ void hot_translate_again(void);
 enum heat hot_at(Addr address);
 Addr hot_next(Addr address);
 
+/* generated.c */
+typedef UInt check_function(void *closure, VexRegisterUpdates *registers, const VexGuestExtents *extents);
+check_function *generated_check(check_function *core);
+
 /* superblocks.c */
 Bool superblocks_is_lean(void);
 
@@ -252,8 +260,18 @@ void limits_after(UInt number, const UWord *arguments, Bool is_done);
 ULong limits_hand_on(void);
 void limits_keep(ULong files);
 
+/* execs.c */
+void execs_start(const HChar *name, const HChar *shut);
+void execs_before(ThreadId tid, UInt number, const UWord *arguments);
+void execs_after_open(UInt number, const UWord *arguments, Int descriptor);
+UWord execs_arguments(ThreadId tid, UWord made);
+const HChar *execs_name(void);
+
 /* seccomp.c */
 Bool seccomp_answers(UWord number, UWord a, UWord b, UWord c, SysRes *result);
+
+/* tracers.c */
+Bool tracers_answers(UWord number, UWord request, SysRes *result);
 
 /* syscalls.c */
 void syscalls_register(void);

@@ -151,6 +151,7 @@ static void before(ThreadId tid, UInt number, UWord *arguments, UInt count)
     if (number == __NR_rt_sigaction && will_handle_faults(arguments))
         instrument_exactly();
     limits_before(number, arguments);
+    execs_before(tid, number, arguments);
 }
 
 static void settle_birth(struct task *task, UInt number, SysRes result)
@@ -168,6 +169,8 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
 
     (void)count;
     limits_after(number, arguments, !sr_isError(result));
+    if (!sr_isError(result))
+        execs_after_open(number, arguments, sr_Res(result));
     if (task->has_cpu)
         stamps_look(tid);
     settle_birth(task, number, result);

@@ -212,13 +212,15 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
     ULong files = 0;
     SysRes result;
 
-    if (seccomp_answers(number, a, b, c, &result))
+    if (seccomp_answers(number, a, b, c, &result) || tracers_answers(number, a, &result))
         return result;
     if (tid != VG_INVALID_THREADID && tasks[tid].has_cpu && tasks[tid].is_in_syscall
         && (is_exec(number) || is_waiting_fork(number, a)))
         leave_for_core(tid, is_exec(number));
-    if (is_exec(number))
+    if (is_exec(number)) {
+        b = execs_arguments(tid, b);
         files = limits_hand_on();
+    }
     result = __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);
     if (is_exec(number))
         limits_keep(files);

@@ -49,6 +49,9 @@ pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
 /// So long a task may still come whose maker is gone.
 pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
+/// Who is found stopped so often in a row, [`PATIENCE`] apart, is alone in that: where all of a capture is stopped and continued, we are, too,
+/// and the order stays what it would have been.
+const LOOKS_AT_STOPPED: u32 = 20;
 /// A period fills a part of a buffer at most.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
@@ -66,6 +69,10 @@ pub(crate) struct Control<'a> {
     switches: u64,
     pace: Pace,
     warnings: Vec<String>,
+    /// So often in a row the task that has the CPU was found stopped.
+    looks_at_stopped: u32,
+    /// The process that was stopped in its turn and could not be made to leave.
+    held_by: Option<u32>,
 }
 
 /// A wait for a decision.
@@ -110,6 +117,8 @@ impl<'a> Control<'a> {
             switches: 0,
             pace: Pace::default(),
             warnings: Vec::new(),
+            looks_at_stopped: 0,
+            held_by: None,
         }
     }
 
@@ -298,6 +307,38 @@ impl<'a> Control<'a> {
             self.ring.slot(slot).set_ended();
             self.warnings.push(killed_in_its_turn(pid));
         }
+        self.look_after_stopped()
+    }
+
+    /// A task that has been stopped in its turn, by another that is not traced, leaves the CPU all the same.
+    fn look_after_stopped(&mut self) -> Result<(), Halt> {
+        let Some(slot) = self.scheduler.running() else { return Ok(()) };
+        let state = || self.ring.slot(slot).state();
+        if state() != state::GRANTED {
+            return Ok(());
+        }
+        let Some((task, process)) = self.tasks.stopped_in(slot)? else {
+            self.looks_at_stopped = 0;
+            return Ok(());
+        };
+        self.looks_at_stopped += 1;
+        if self.looks_at_stopped < LOOKS_AT_STOPPED {
+            return Ok(());
+        }
+        self.looks_at_stopped = 0;
+        self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
+        let has_left = || state() != state::GRANTED;
+        let outcome = task.and_then(|task| switchcost_host::stopped::run_until(task, LONGEST_PERIOD, has_left));
+        self.ring.u32_at(header::IS_STOPPING).store(0, SeqCst);
+        match outcome {
+            Ok(true) => self.tasks.left_stopped(slot),
+            Ok(false) => {}
+            Err(error) if self.held_by != Some(process) => {
+                self.held_by = Some(process);
+                self.warnings.push(stopped_in_its_turn(process, &error));
+            }
+            Err(_) => {}
+        }
         Ok(())
     }
 
@@ -368,6 +409,14 @@ impl<'a> Control<'a> {
 pub(crate) fn killed_in_its_turn(pid: u32) -> String {
     format!(
         "process {pid} was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
+    )
+}
+
+/// What is said of a process that holds the others up.
+fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
+    format!(
+        "process {pid} was stopped while it ran, by one that is not traced, and could not be made to leave the CPU ({error}): the others waited \
+         until it was continued (kill -CONT)"
     )
 }
 

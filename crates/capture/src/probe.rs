@@ -54,6 +54,14 @@ impl Probe {
         }
     }
 
+    /// The same of one that executes another program: a thread gets the number of its process then.
+    pub(crate) fn ask_in_exec(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
+        match self.ask(kernel)? {
+            Kernel::Gone if self.tid != self.pid => Probe::new(self.pid, self.pid).ask(kernel),
+            seen => Ok(seen),
+        }
+    }
+
     /// The same of one that was asleep in this system call, and has told nothing since: half as much is to be read.
     pub(crate) fn ask_again(&mut self, kernel: &TaskFiles, syscall: u32) -> std::io::Result<Kernel> {
         let mut text = [0; 256];

@@ -10,13 +10,21 @@ pub(crate) fn remarks(ring: &Ring) -> Vec<String> {
     let process = |offset| Some(ring.u32_at(offset).load(SeqCst)).filter(|&pid| pid != NO_PROCESS);
     let code = ring.u64_at(header::UNDECODED).load(SeqCst).to_le_bytes();
     let undecoded = process(header::UNDECODED_PID).map(|pid| undecoded(pid, code));
-    process(header::RESTRICTED_PID).map(restricted).into_iter().chain(undecoded).collect()
+    let tracing = process(header::TRACING_PID).map(tracing);
+    process(header::RESTRICTED_PID).map(restricted).into_iter().chain(undecoded).chain(tracing).collect()
 }
 
 fn restricted(pid: u32) -> String {
     format!(
         "process {pid} restricted its own system calls (seccomp), which would bar those of Valgrind, too: that was not put in force, and \
          calls were made that it forbids, if there were any"
+    )
+}
+
+fn tracing(pid: u32) -> String {
+    format!(
+        "process {pid} asked to trace another process, or to be traced by one (ptrace), which would have found Valgrind's registers and \
+         system calls there: that was refused (EPERM); run the program without a debugger or tracer around it"
     )
 }
 
@@ -57,9 +65,15 @@ mod tests {
                  Valgrind does not; build the program for one without (-march=x86-64-v3)"
             ]
         );
+        ring.u32_at(header::TRACING_PID).store(9, SeqCst);
         assert_eq!(
             noted([0xc4, 0xe2, 0x7b, 0x49, 0, 0, 0, 0])[1],
             "process 7 came to an instruction that Valgrind does not know (c4 e2 7b 49 00 00 00 00), and got SIGILL"
+        );
+        assert_eq!(
+            remarks(&ring)[2],
+            "process 9 asked to trace another process, or to be traced by one (ptrace), which would have found Valgrind's registers and \
+             system calls there: that was refused (EPERM); run the program without a debugger or tracer around it"
         );
     }
 }

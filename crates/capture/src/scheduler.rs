@@ -24,7 +24,7 @@ pub(crate) enum Seen {
         /// Its number.
         syscall: u16,
     },
-    /// It wanted the CPU when a signal stopped it.
+    /// It wanted the CPU when a signal stopped it, or cannot use it now.
     Stopped,
     /// It sleeps in this system call.
     Blocked {
@@ -138,7 +138,8 @@ impl Scheduler {
                 (true, Cause::Syscall(syscall))
             }
             Seen::Blocked { syscall } => (true, Cause::Syscall(syscall)),
-            Seen::Gone | Seen::Stopped | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
+            Seen::Stopped => (true, Cause::Unknown),
+            Seen::Gone | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
         };
         self.left = Some(Left { slot, is_voluntary, cause });
         None

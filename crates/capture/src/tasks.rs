@@ -10,6 +10,8 @@ use crate::protocol::{NO_PROCESS, NO_SLOT, WHY_QUANTUM, WHY_SLEPT, WHY_SYSCALL, 
 use crate::ring::{Ring, SLOTS};
 use crate::scheduler::{Seen, Sighting};
 
+const CLONE: u32 = 56;
+const VFORK: u32 = 58;
 const EXECVE: u32 = 59;
 const SCHED_YIELD: u32 = 24;
 
@@ -28,6 +30,8 @@ pub(crate) struct Task {
     has_exited: bool,
     /// Whether it was last seen in an exec, with no end of its own.
     is_in_exec: bool,
+    /// Whether it has left the CPU for us, since a signal had stopped it in its turn.
+    is_stopped_in_turn: bool,
     /// The state in which it was last seen asleep: while it is in that, and had no turn, it is so or awake, but not asleep elsewhere.
     asleep_in: Option<u32>,
 }
@@ -46,6 +50,7 @@ impl Task {
             is_announced: false,
             has_exited: false,
             is_in_exec: false,
+            is_stopped_in_turn: false,
             asleep_in: None,
         }
     }
@@ -70,6 +75,8 @@ impl Task {
         }
         self.follow(slot.get(slot::TID));
         self.is_in_exec = before == state::IN_SYSCALL && slot.get(slot::SYSCALL) == EXECVE;
+        let is_running = is_running && !self.is_stopped_in_turn;
+        self.is_stopped_in_turn &= before == state::QUEUED;
         if before == state::QUEUED && is_running {
             return Ok(match (slot.get(slot::WHY), slot.get(slot::SYSCALL)) {
                 (WHY_QUANTUM, _) => Seen::Queued { gave_up: Some(Cause::Quantum) },
@@ -81,6 +88,7 @@ impl Task {
         let syscall = slot.get(slot::SYSCALL);
         let kernel = match asleep_in == Some(before) {
             true => self.probe.ask_again(files, syscall)?,
+            false if self.is_in_exec => self.probe.ask_in_exec(files)?,
             false => self.probe.ask(files)?,
         };
         if slot.state() != before {
@@ -189,7 +197,25 @@ impl Tasks {
         if is_any_gone && self.has_woken_parents(ring, running)? {
             self.sightings.last_mut().expect("one is gone").seen = Seen::OnItsWay;
         }
+        self.hold_back_siblings(ring);
         Ok(&self.sightings)
+    }
+
+    /// Who waits for a child to execute another program (vfork, posix_spawn) has Valgrind's lock, and the child, which has other memory, may
+    /// need a turn first: another thread of the process would have its turn without being able to use it, or to end it.
+    fn hold_back_siblings(&mut self, ring: &Ring) {
+        let waits_for_child = |task: &&Task| {
+            let slot = ring.slot(task.slot);
+            slot.state() == state::IN_SYSCALL && [CLONE, VFORK].contains(&slot.get(slot::SYSCALL))
+        };
+        for waiting in self.tasks.iter().filter(waits_for_child) {
+            let is_sibling = |task: &Task| task.process_slot == waiting.process_slot && task.slot != waiting.slot;
+            for (_, sighting) in self.tasks.iter().zip(&mut self.sightings).filter(|(task, _)| is_sibling(task)) {
+                if matches!(sighting.seen, Seen::Queued { .. } | Seen::Slept { .. }) {
+                    sighting.seen = Seen::Stopped;
+                }
+            }
+        }
     }
 
     /// Whether the ends just seen have woken a task: those asked before may have been woken since.
@@ -208,6 +234,20 @@ impl Tasks {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else { return Ok(None) };
         let is_gone = task.probe.ask(&self.files)? == Kernel::Gone;
         Ok(is_gone.then_some(task.pid))
+    }
+
+    /// The task in a slot, if a signal has stopped it: its number here, or why that is not known; and its process.
+    pub(crate) fn stopped_in(&mut self, slot: u32) -> io::Result<Option<(io::Result<u32>, u32)>> {
+        let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else { return Ok(None) };
+        let is_stopped = matches!(task.probe.ask(&self.files)?, Kernel::Asleep { is_stopped: true, .. });
+        Ok(is_stopped.then(|| (self.files.number_here(task.pid, task.tid), task.pid)))
+    }
+
+    /// The task in a slot is stopped, and has left the CPU.
+    pub(crate) fn left_stopped(&mut self, slot: u32) {
+        if let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) {
+            task.is_stopped_in_turn = true;
+        }
     }
 
     /// Births and ends that the stream does not have yet: births first, as a task that is gone was born. Slots of the

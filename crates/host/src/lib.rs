@@ -39,6 +39,7 @@ pub mod shared_file;
 mod signal_action;
 mod signal_set;
 pub mod signals;
+pub mod stopped;
 pub mod supervisor;
 pub mod task;
 pub mod temporary;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use switchcost_host::supervisor::TaskFiles;
 
+use super::EXECVE;
 use crate::control::LONGEST_BIRTH;
 use crate::probe::{Kernel, Probe};
 use crate::protocol::{NO_SLOT, slot, state};
@@ -84,11 +85,15 @@ impl<'a> TaskMonitor<'a> {
     pub(crate) fn kernel(&mut self, slot: u32) -> io::Result<Kernel> {
         let Some(watch) = self.watches.get_mut(slot as usize) else { return Ok(Kernel::Gone) };
         let place = self.ring.slot(slot);
+        let is_in_exec = place.state() == state::IN_SYSCALL && place.get(slot::SYSCALL) == EXECVE;
         let (pid, tid) = (place.get(slot::PID), place.get(slot::TID));
-        match &mut watch.probe {
-            Some(probe) if (probe.pid, probe.tid) == (pid, tid) => probe.ask(&self.files),
-            other => other.insert(Probe::new(pid, tid)).ask(&self.files),
-        }
+        let probe = match watch.probe.take() {
+            Some(probe) if (probe.pid, probe.tid) == (pid, tid) => watch.probe.insert(probe),
+            _ => watch.probe.insert(Probe::new(pid, tid)),
+        };
+        let seen = if is_in_exec { probe.ask_in_exec(&self.files)? } else { probe.ask(&self.files)? };
+        // It may have got another number meanwhile.
+        Ok(if seen == Kernel::Gone && place.get(slot::TID) != tid { Kernel::Busy } else { seen })
     }
 
     /// Slots of tasks that the kernel has ended, all of a process at once: one thread may still have to speak for others.

@@ -88,6 +88,7 @@ fn header_fields_are_where_the_tool_has_them() {
             ("restricted_pid", RESTRICTED_PID),
             ("undecoded_pid", UNDECODED_PID),
             ("undecoded", UNDECODED),
+            ("tracing_pid", TRACING_PID),
         ],
     );
 }

@@ -115,6 +115,16 @@ fn a_task_that_is_stopped_gets_no_turn_before_it_is_continued() {
 }
 
 #[test]
+fn a_task_that_is_stopped_in_its_turn_leaves_the_cpu() {
+    let mut scheduler = started(&[QUEUED, QUEUED]);
+    assert_eq!(scheduler.decide(&tasks(&[Stopped, QUEUED]), false), switch(0, 1, true, Cause::Unknown));
+    assert_eq!(scheduler.decide(&tasks(&[QUEUED, TURN_OVER]), false), switch(1, 0, false, Cause::Quantum));
+    let mut scheduler = started(&[QUEUED, READ]);
+    assert_eq!(scheduler.decide(&tasks(&[Stopped, READ]), false), IDLE);
+    assert_eq!(scheduler.decide(&tasks(&[QUEUED, READ]), false), switch(0, 0, true, Cause::Unknown));
+}
+
+#[test]
 fn an_end_is_a_voluntary_switch_and_the_last_end_the_finish() {
     let mut scheduler = started(&[QUEUED, QUEUED]);
     assert_eq!(scheduler.decide(&tasks(&[Gone, QUEUED]), false), switch(0, 1, true, Cause::Exit));

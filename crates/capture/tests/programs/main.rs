@@ -3,6 +3,8 @@
 mod as_run;
 mod building;
 mod deaths;
+mod execs;
+mod generated;
 mod instructions;
 mod languages;
 mod long;

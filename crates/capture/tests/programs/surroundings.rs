@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Order, Summary};
 
-use super::support::{compiled, options, recorded, scratch};
+use super::support::{compiled, in_time, options, recorded, scratch};
 
 const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 400_000 }, Order::AsRun];
 
@@ -104,5 +104,97 @@ fn a_program_that_restricts_its_system_calls_runs_on_and_that_is_reported() {
             let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
             assert!(warning.contains("restricted its own system calls (seccomp)"), "{warning}");
         }
+    }
+}
+
+/// Ends with 0 where neither it nor its child may trace the other.
+const DEBUGGER: &str = r"
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int is_refused(int request, int process)
+{
+    return ptrace(request, process, 0, 0) == -1 && errno == EPERM;
+}
+int main(void)
+{
+    int status, child = fork();
+    if (child == 0) {
+        if (!is_refused(PTRACE_TRACEME, 0))
+            _exit(1);
+        pause();
+    }
+    status = !is_refused(PTRACE_ATTACH, child) || !is_refused(PTRACE_SEIZE, child);
+    kill(child, SIGKILL);
+    waitpid(child, 0, 0);
+    return status;
+}
+";
+
+#[test]
+fn a_debugger_is_refused_and_that_is_reported() {
+    let program = compiled("debugger", DEBUGGER);
+    for order in ORDERS {
+        let options = Options { order, ..options() };
+        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
+        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+        let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
+        assert!(warning.contains("or to be traced by one (ptrace)"), "{warning}");
+    }
+}
+
+/// Bars the processor's time stamps, as far as it may, and ends with 0 where it comes to its end.
+const TIMELESS: &str = r"
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void)
+{
+    int is_barred = prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0, is_refused = !is_barred && errno == EINVAL;
+    for (int i = 0; i < 100; i++)
+        usleep(10);
+    return !is_barred && !is_refused;
+}
+";
+
+#[test]
+fn a_program_that_bars_time_stamps_leaves_those_of_the_capture() {
+    let program = compiled("timeless", TIMELESS);
+    for order in ORDERS {
+        let options = Options { order, ..options() };
+        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
+        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+    }
+}
+
+/// Ends with 0 where it may run on one CPU, and knows of all.
+const CPUS: &str = r"
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+int main(int count, char **words)
+{
+    cpu_set_t allowed;
+    if (count < 2 || sched_getaffinity(0, sizeof allowed, &allowed))
+        return 1;
+    return CPU_COUNT(&allowed) != 1 || get_nprocs() != atoi(words[1]);
+}
+";
+
+#[test]
+fn a_program_is_allowed_one_cpu_and_knows_of_all_of_the_machine() {
+    let program = compiled("cpus", CPUS);
+    let online = std::fs::read_to_string("/proc/stat").expect("counts");
+    let online = online.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count().to_string();
+    for order in ORDERS {
+        let cpu = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system()).first().copied();
+        let options = Options { order, cpu, ..options() };
+        let command = Command::new([program.as_os_str(), online.as_ref()]);
+        let (summary, _) = in_time(|stop| recorded(&[command], options, stop));
+        assert!(ends_well(&summary), "{order:?}: {summary:?}");
     }
 }

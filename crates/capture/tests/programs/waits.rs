@@ -1,9 +1,14 @@
 //! Tasks that sleep for a short time, and tasks that are stopped and continued.
 
-use switchcost_capture::{Command, Ending, Options, Order, Summary};
-use switchcost_trace::{Cause, Chunk};
+use std::time::Duration;
 
-use super::support::{compiled, in_time, options, switches, traced};
+use rustix::process::{Pid, Signal, kill_process};
+use switchcost_capture::{Command, Ending, Options, Order, Summary};
+use switchcost_trace::{Cause, Chunk, Mark};
+
+use super::support::{
+    await_that, compiled, in_time, marks, options, processes_with, recorded, scratch, switches, traced,
+};
 
 const CLOCK_NANOSLEEP: u16 = 230;
 const TGKILL: u16 = 234;
@@ -102,4 +107,102 @@ fn who_is_stopped_gets_no_turn_before_it_is_continued_and_holds_no_one_up() {
     let (_, chunks) = captured("stops", STOPS, scheduled);
     assert_eq!(voluntary_at(&chunks, TGKILL), 1, "who stops itself leaves the CPU: {:?}", switches(&chunks));
     captured("stops", STOPS, Order::AsRun);
+}
+
+/// Counts, beside a child that computes for ever, until the file is there that it is told.
+const BESIDE: &str = r#"
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_NAME, "to-be-stopped");
+        for (;;) {}
+    }
+    while (count > 1 && access(words[1], F_OK))
+        for (volatile int i = 0; i < 1000; i++) {}
+    kill(child, SIGKILL);
+    return waitpid(child, 0, 0) != child;
+}
+"#;
+
+#[test]
+fn who_is_stopped_from_outside_in_its_turn_leaves_the_cpu() {
+    let program = compiled("beside", BESIDE);
+    let go = scratch().join("beside.go");
+    let _ = std::fs::remove_file(&go);
+    let command = Command {
+        environment: vec![("BESIDE".into(), std::process::id().to_string().into())],
+        ..Command::new([program.as_os_str(), go.as_os_str()])
+    };
+    let child = || {
+        let is_it = |pid: &i32| {
+            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "to-be-stopped\n")
+        };
+        processes_with("BESIDE", &std::process::id().to_string()).into_iter().find(is_it)
+    };
+    let (summary, _) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            await_that("a child", || child().is_some());
+            let number = child().expect("it computes");
+            let child = Pid::from_raw(number).expect("a number");
+            let fact = |name: &str| std::fs::read_to_string(format!("/proc/{number}/{name}")).expect("it lives");
+            loop {
+                kill_process(child, Signal::STOP).expect("ours");
+                await_that("a stop", || fact("stat").contains(") T "));
+                // Who waits for a turn is in a system call.
+                if fact("syscall").starts_with("-1 ") {
+                    break;
+                }
+                kill_process(child, Signal::CONT).expect("ours");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::fs::write(&go, "").expect("written");
+        });
+        in_time(|stop| recorded(&[command], options(), stop))
+    });
+    assert_eq!(summary.ending, Ending::Finished, "{summary:?}");
+    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert!(summary.warnings.is_empty(), "{summary:?}");
+}
+
+/// Has others executed while two of its threads compute.
+const SPAWNS: &str = r#"
+#include <pthread.h>
+#include <spawn.h>
+#include <sys/wait.h>
+extern char **environ;
+static volatile long rounds;
+static void *compute(void *unused)
+{
+    for (;;)
+        rounds++;
+    return unused;
+}
+int main(void)
+{
+    char *words[] = { "true", 0 };
+    pthread_t thread;
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&thread, 0, compute, 0))
+            return 1;
+    for (int i = 0; i < 10; i++) {
+        pid_t child;
+        int status;
+        long before = rounds;
+        while (rounds == before) {}
+        if (posix_spawnp(&child, "true", 0, 0, words, environ) || waitpid(child, &status, 0) != child || status)
+            return 2;
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn who_waits_for_a_child_to_execute_a_program_holds_no_one_up_with_its_other_threads() {
+    let (_, chunks) = captured("spawns", SPAWNS, Order::Scheduled { quantum_instructions: 50_000 });
+    assert_eq!(marks(&chunks).filter(|mark| matches!(mark, Mark::Exec { .. })).count(), 10);
 }

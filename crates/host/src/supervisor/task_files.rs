@@ -13,22 +13,24 @@ use rustix::process::Pid;
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     folder: Arc<OwnedFd>,
+    /// The first of the PID namespace whose numbers these are; none where they are ours.
+    first: Option<Pid>,
 }
 
 impl TaskFiles {
     /// That of all processes visible to us.
     pub fn ours() -> io::Result<TaskFiles> {
-        TaskFiles::at(Path::new("/proc"))
+        TaskFiles::at(Path::new("/proc"), None)
     }
 
     /// That of the tasks that process `pid` sees.
     pub(super) fn seen_by(pid: Pid) -> io::Result<TaskFiles> {
-        TaskFiles::at(Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())))
+        TaskFiles::at(Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())), Some(pid))
     }
 
-    fn at(path: &Path) -> io::Result<TaskFiles> {
+    fn at(path: &Path, first: Option<Pid>) -> io::Result<TaskFiles> {
         let folder = open(path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(TaskFiles { folder: Arc::new(folder) })
+        Ok(TaskFiles { folder: Arc::new(folder), first })
     }
 
     /// The file `name` about a task.
@@ -39,4 +41,33 @@ impl TaskFiles {
         let path = format!("{pid}/task/{tid}/{name}");
         Ok(openat(&self.folder, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?.into())
     }
+
+    /// The number that a task has in our own namespace: this reads files of all processes.
+    ///
+    /// # Errors
+    /// Where there is no such task, or none that we see.
+    pub fn number_here(&self, pid: u32, tid: u32) -> io::Result<u32> {
+        let Some(first) = self.first else { return Ok(tid) };
+        let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/pid"));
+        let wanted = namespace(&first.as_raw_nonzero().to_string())?;
+        let process = numbers_in("/proc")?
+            .find(|process| {
+                inner_number("/proc", process) == Some(pid) && namespace(process).is_ok_and(|own| own == wanted)
+            })
+            .ok_or(io::ErrorKind::NotFound)?;
+        let tasks = format!("/proc/{process}/task");
+        let task = numbers_in(&tasks)?.find(|task| inner_number(&tasks, task) == Some(tid));
+        task.and_then(|task| task.parse().ok()).ok_or(io::ErrorKind::NotFound.into())
+    }
+}
+
+fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = String>> {
+    let names = std::fs::read_dir(folder)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    Ok(names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())))
+}
+
+/// In the innermost namespace of a task.
+fn inner_number(folder: &str, task: &str) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("{folder}/{task}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()
 }

@@ -162,6 +162,10 @@ fn the_tasks_in_a_pid_namespace_are_found_by_their_own_numbers() {
         let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:")).expect("the kernel reports them");
         assert_eq!(numbers.split_whitespace().next_back(), Some(pid.to_string().as_str()), "{numbers}");
         assert!(in_pid_namespace || std::path::Path::new(&format!("/proc/{pid}/task/{pid}")).exists());
+        let here = files.number_here(pid, pid).expect("we see it");
+        let status = std::fs::read_to_string(format!("/proc/{here}/status")).expect("it lives");
+        assert!(status.contains(&format!("\nPPid:\t{}\n", supervisor.pid())), "{status}");
+        assert_eq!(here == pid, !in_pid_namespace);
         supervisor.dismiss();
         let gone = files.open(pid, pid, "stat").expect_err("none is left");
         assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);

@@ -1,0 +1,303 @@
+/* Programs that are executed: which file that is, and the name that they are called by. GPL-2.0-or-later, see COPYING.
+
+   Valgrind starts its launcher with the path that an exec was given, in the place of the program's own name (argv[0]). To the kernel, the
+   program of a traced process is the tool: a path that leads there (/proc/self/exe) is to lead to the traced program instead. A name is put in
+   the place that the path has on the new program's stack, which is as long. */
+#include "switchcost.h"
+#include "kernel.h"
+
+#include "pub_tool_clientstate.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+#include "pub_tool_xarray.h"
+
+/* coregrind/pub_core_clientstate.h: the program that the client is, and its command line, as files. */
+extern Int VG_(cl_exec_fd);
+extern Int VG_(cl_cmdline_fd);
+
+/* coregrind/pub_core_libcfile.h: moves a file to a number that is Valgrind's own. */
+extern Int VG_(safe_fd)(Int descriptor);
+
+/* coregrind/pub_core_libcfile.h */
+Bool __real_vgPlain_resolve_filename(Int descriptor, const HChar **path);
+Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path);
+
+#define LONGEST_PATH 4096
+#define OWN_FILE "/proc/self/fd/"
+#define THREADS_FILE "/proc/thread-self/fd/"
+#define OPEN_CLOEXEC 02000000
+#define NAME "--argv0="
+#define SHUT "--shut="
+/* The longest name that the kernel keeps of a task, with its end. */
+#define TASK_NAME 16
+
+static Bool is_same(const struct vg_stat *one, const struct vg_stat *other)
+{
+    return one->dev == other->dev && one->ino == other->ino;
+}
+
+/* Whether it is the program of this process, as the kernel sees it: the tool. */
+static Bool is_tool(const HChar *path)
+{
+    struct vg_stat named, tool;
+
+    return !sr_isError(VG_(stat)(path, &named)) && !sr_isError(VG_(stat)("/proc/self/exe", &tool))
+           && is_same(&named, &tool);
+}
+
+/* Other threads make system calls, too, until an exec has ended them. Where it has ended the first thread, nothing is left in /proc/self. */
+void execs_before(ThreadId tid, UInt number, const UWord *arguments)
+{
+    struct task *task = &tasks[tid];
+    UInt path = number == __NR_execveat ? 1 : 0;
+
+    task->executed = NULL;
+    if (number != __NR_execve && number != __NR_execveat)
+        return;
+    task->executed = (const HChar *const *)arguments[path + 1];
+    task->executes_itself = is_tool((const HChar *)arguments[path]);
+}
+
+static Bool is_executing(void)
+{
+    ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
+
+    return tid != VG_INVALID_THREADID && tasks[tid].is_in_syscall && tasks[tid].executed;
+}
+
+/* Whether a path leads to the file that is open. */
+static Bool leads_to(const HChar *path, Int descriptor)
+{
+    struct vg_stat named, open;
+
+    return !sr_isError(VG_(stat)(path, &named)) && VG_(fstat)(descriptor, &open) >= 0 && is_same(&named, &open);
+}
+
+/* The path of an open file; empty where there is none. */
+static void path_of(Int descriptor, HChar *path)
+{
+    HChar link[sizeof THREADS_FILE + 12];
+    SSizeT length;
+
+    VG_(sprintf)(link, THREADS_FILE "%d", descriptor);
+    length = VG_(readlink)(link, path, LONGEST_PATH - 1);
+    path[length > 0 ? length : 0] = '\0';
+}
+
+/* A file that no path leads to any more, or never did (memfd_create), is executed by its number. */
+Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path)
+{
+    static HChar by_number[sizeof OWN_FILE + 12];
+    Bool is_found = __real_vgPlain_resolve_filename(descriptor, path);
+
+    if (!is_executing() || (is_found && leads_to(*path, descriptor)))
+        return is_found;
+    VG_(sprintf)(by_number, OWN_FILE "%d", descriptor);
+    *path = by_number;
+    return True;
+}
+
+/* What the path of an exec is to be, with room for `least` bytes of a name; and the number of a file that the next program is not to
+   have, or -1. */
+static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *found)
+{
+    HChar program[LONGEST_PATH];
+    Int shut = -1;
+    SizeT length, pad;
+
+    VG_(strncpy)(program, path, LONGEST_PATH - 1);
+    program[LONGEST_PATH - 1] = '\0';
+    if (is_own || is_tool(path)) {
+        path_of(VG_(cl_exec_fd), program);
+        if (!leads_to(program, VG_(cl_exec_fd))) {
+            shut = kernel_call(KERNEL_FCNTL, VG_(cl_exec_fd), KERNEL_F_DUPFD, 3, 0);
+            VG_(sprintf)(program, OWN_FILE "%d", shut);
+        }
+    } else if (VG_(strncmp)(path, OWN_FILE, sizeof OWN_FILE - 1) == 0) {
+        Int number = VG_(strtoll10)(path + sizeof OWN_FILE - 1, NULL);
+        if (kernel_call(KERNEL_FCNTL, number, KERNEL_F_GETFD, 0, 0) == KERNEL_CLOEXEC) {
+            kernel_call(KERNEL_FCNTL, number, KERNEL_F_SETFD, 0, 0);
+            shut = number;
+        }
+    }
+    /* One without a slash would be looked for in PATH. */
+    length = VG_(strlen)(program);
+    pad = program[0] == '/' ? 0 : 2;
+    for (; length + pad < least; pad += 2)
+        ;
+    if (length + pad >= LONGEST_PATH)
+        pad = 0;
+    VG_(memset)(found, '/', pad);
+    for (least = 0; program[0] != '/' && least < pad; least += 2)
+        found[least] = '.';
+    VG_(strcpy)(found + pad, program);
+    return shut;
+}
+
+/* A script's own name is never that which it is called by. */
+static Bool is_script(const HChar *path)
+{
+    SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
+    HChar start[2] = { 0, 0 };
+
+    if (sr_isError(opened))
+        return False;
+    VG_(read)(sr_Res(opened), start, sizeof start);
+    VG_(close)(sr_Res(opened));
+    return start[0] == '#' && start[1] == '!';
+}
+
+static Bool begins_with(const HChar *text, const HChar *start)
+{
+    return VG_(strncmp)(text, start, VG_(strlen)(start)) == 0;
+}
+
+static HChar *option(const HChar *start, const HChar *value)
+{
+    HChar *text = VG_(malloc)("switchcost.execs", VG_(strlen)(start) + VG_(strlen)(value) + 1);
+
+    VG_(sprintf)(text, "%s%s", start, value);
+    return text;
+}
+
+/* The arguments of the launcher for those that Valgrind has made up: its own options, the path, and what follows that. */
+UWord execs_arguments(ThreadId tid, UWord made)
+{
+    const HChar *const *wanted = tid == VG_INVALID_THREADID ? NULL : tasks[tid].executed;
+    const HChar **old = (const HChar **)made, **all;
+    static HChar path[LONGEST_PATH];
+    HChar number[12];
+    const HChar *name;
+    Int options, count, from, to = 0, shut;
+
+    if (!wanted || old == (const HChar **)wanted)
+        return made;
+    options = VG_(sizeXA)(VG_(args_for_valgrind)) - VG_(args_for_valgrind_noexecpass);
+    for (count = 0; old[count]; count++)
+        ;
+    name = wanted[0] && !is_script(old[options + 1]) ? wanted[0] : old[options + 1];
+    shut = find_program(old[options + 1], tasks[tid].executes_itself, VG_(strlen)(name), path);
+    all = VG_(calloc)("switchcost.execs", count + 3, sizeof *all);
+    for (from = 0; from <= options; from++)
+        if (!begins_with(old[from], NAME) && !begins_with(old[from], SHUT))
+            all[to++] = old[from];
+    if (name != old[options + 1] && VG_(strlen)(name) <= VG_(strlen)(path))
+        all[to++] = option(NAME, name);
+    VG_(sprintf)(number, "%d", shut);
+    if (shut >= 0)
+        all[to++] = option(SHUT, number);
+    all[to++] = path;
+    for (from = options + 2; from < count; from++)
+        all[to++] = old[from];
+    return (UWord)all;
+}
+
+/* The client's words, on its stack; NULL where they are not found. Those of a script begin with its interpreter, and perhaps an argument
+   of that. */
+static HChar **find_words(void)
+{
+    HChar **end = VG_(client_envp) - 1;
+    Word least = 1 + VG_(sizeXA)(VG_(args_for_client)), count;
+
+    for (count = least; count <= least + 2; count++)
+        if ((Word)end[-count - 1] == count)
+            return end - count;
+    return NULL;
+}
+
+static Bool is_of_script(HChar **words)
+{
+    return (Word)words[-1] != 1 + VG_(sizeXA)(VG_(args_for_client));
+}
+
+/* Right before what follows it, as the kernel has it: programs that show what they do write over both. */
+static void put_name(HChar **place, const HChar *name)
+{
+    SizeT length = VG_(strlen)(name), room = VG_(strlen)(*place);
+
+    if (room < length)
+        return;
+    *place += room - length;
+    VG_(strcpy)(*place, name);
+}
+
+/* What the program reads of itself in /proc. */
+static void put_command_line(HChar **words)
+{
+    Int file = VG_(cl_cmdline_fd);
+
+    if (file < 0 || kernel_call(KERNEL_FTRUNCATE, file, 0, 0, 0) < 0)
+        return;
+    VG_(lseek)(file, 0, VKI_SEEK_SET);
+    for (; *words; words++)
+        VG_(write)(file, *words, VG_(strlen)(*words) + 1);
+    VG_(lseek)(file, 0, VKI_SEEK_SET);
+}
+
+/* The program of a script's process is its interpreter. */
+static void find_interpreter(const HChar *path)
+{
+    SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
+
+    if (sr_isError(opened))
+        return;
+    VG_(close)(VG_(cl_exec_fd));
+    VG_(cl_exec_fd) = VG_(safe_fd)(sr_Res(opened));
+}
+
+/* The file's name, whichever path led there. */
+const HChar *execs_name(void)
+{
+    static HChar path[LONGEST_PATH];
+    const HChar *named = VG_(args_the_exename), *at;
+    HChar *end;
+
+    while (named[0] == '/' && named[1] == '/')
+        named++;
+    if (begins_with(named, OWN_FILE)) {
+        path_of(VG_(cl_exec_fd), path);
+        end = VG_(strstr)(path, " (deleted)");
+        if (end)
+            *end = '\0';
+        named = path;
+    }
+    for (at = named; *at; at++)
+        if (*at == '/')
+            named = at + 1;
+    return named;
+}
+
+/* Where a program opens what is in /proc of itself, Valgrind copies a file of its own, and forgets that no other program is to have it. */
+void execs_after_open(UInt number, const UWord *arguments, Int descriptor)
+{
+    UInt first = number == __NR_openat ? 1 : 0;
+
+    if ((number == __NR_open || number == __NR_openat) && (arguments[first + 1] & OPEN_CLOEXEC)
+        && begins_with((const HChar *)arguments[first], "/proc/"))
+        kernel_call(KERNEL_FCNTL, descriptor, KERNEL_F_SETFD, KERNEL_CLOEXEC, 0);
+}
+
+/* The program has been loaded: what it sees of itself becomes what the kernel would show. */
+void execs_start(const HChar *name, const HChar *shut)
+{
+    HChar task[TASK_NAME];
+    HChar **words = find_words();
+
+    if (shut)
+        VG_(close)(VG_(strtoll10)(shut, NULL));
+    if (words) {
+        if (is_of_script(words))
+            find_interpreter(words[0]);
+        else if (name)
+            put_name(words, name);
+        put_command_line(words);
+    }
+    VG_(strncpy)(task, execs_name(), sizeof task - 1);
+    task[sizeof task - 1] = '\0';
+    kernel_call(KERNEL_PRCTL, KERNEL_SET_NAME, (Addr)task, 0, 0);
+}

@@ -1,0 +1,153 @@
+//! Programs that execute themselves and others: what is executed, and what it sees of itself, as without us.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use switchcost_capture::{Command, Ending, Options, Order};
+
+use super::support::{compiled, in_time, options, recorded, scratch};
+
+/// Each stage writes what it sees of itself, and executes the next in another way.
+const AGAIN: &str = r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+extern char **environ;
+static void show(const char *path, FILE *to)
+{
+    char text[4096];
+    int file = open(path, O_RDONLY), bytes = read(file, text, sizeof text);
+    for (int i = 0; i < bytes; i++)
+        fputc(text[i] ? text[i] : '|', to);
+    close(file);
+}
+static int copied(int to)
+{
+    char text[65536];
+    int from = open("/proc/self/exe", O_RDONLY), bytes;
+    while ((bytes = read(from, text, sizeof text)) > 0)
+        if (write(to, text, bytes) != bytes)
+            exit(9);
+    return to;
+}
+int main(int count, char **words)
+{
+    const char *log = getenv("AGAIN_LOG"), *script = getenv("AGAIN_SCRIPT"), *copy = getenv("AGAIN_COPY");
+    int stage = count > 1 ? atoi(words[count - 1]) : 0;
+    char link[4096] = "", by_number[64], next[8], *arguments[] = { "a-name-that-is-longer-than-the-path", next, 0 };
+    FILE *to = fopen(log, "a");
+    readlink("/proc/self/exe", link, sizeof link - 1);
+    fprintf(to, "%d: %s %s %s ", stage, count > 0 ? words[0] : "(none)", link, program_invocation_name);
+    show("/proc/self/cmdline", to);
+    // By /proc/self/exe it would be "exe".
+    if (strchr("034679", '0' + stage))
+        fputc(' ', to), show("/proc/self/comm", to);
+    else
+        fputc('\n', to);
+    fclose(to);
+    snprintf(next, sizeof next, "%d", stage + 1);
+    snprintf(by_number, sizeof by_number, "/proc/%d/exe", getpid());
+    switch (stage) {
+    case 0: execve("/proc/self/exe", arguments, environ); break;
+    case 1: arguments[0] = "-short"; execve(by_number, arguments, environ); break;
+    case 2: syscall(SYS_execveat, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), "", arguments, environ, AT_EMPTY_PATH); break;
+    case 3: arguments[0] = ""; execve(script, arguments, environ); break;
+    case 4: execve("/proc/self/exe", arguments, environ); break;
+    case 5: fexecve(copied(memfd_create("copy", MFD_CLOEXEC)), arguments, environ); break;
+    case 6: close(copied(open(copy, O_WRONLY | O_CREAT | O_TRUNC, 0700))); execve(copy, arguments, environ); break;
+    case 7: unlink(copy); execve("/proc/self/exe", arguments, environ); break;
+    case 8:
+        if (open("/dev/null", O_RDONLY) != 3 || chdir(getenv("AGAIN_FOLDER")))
+            return 8;
+        execve("again", arguments, environ);
+        break;
+    default: return 0;
+    }
+    return 7;
+}
+"#;
+
+#[test]
+fn a_program_that_executes_itself_finds_itself_under_its_own_name() {
+    let program = compiled("again", AGAIN);
+    let folder = scratch();
+    let script = folder.join("again.script");
+    fs::write(&script, format!("#!{} of-the-script\n", program.display())).expect("written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("ours");
+    let environment = |log: &Path| {
+        let paths = [
+            ("AGAIN_LOG", log),
+            ("AGAIN_SCRIPT", &script),
+            ("AGAIN_COPY", &folder.join("again.copy")),
+            ("AGAIN_FOLDER", &folder),
+        ];
+        paths.map(|(name, path)| (name.into(), path.as_os_str().to_owned()))
+    };
+    let lines = |log: &Path| fs::read_to_string(log).expect("written");
+    let alone = folder.join("again.alone");
+    let _ = fs::remove_file(&alone);
+    let status = std::process::Command::new(&program).envs(environment(&alone)).status().expect("it runs");
+    assert!(status.success(), "{status} {}", lines(&alone));
+    assert_eq!(lines(&alone).lines().count(), 10, "{}", lines(&alone));
+    for order in [Order::default(), Order::AsRun] {
+        let log = folder.join("again.traced");
+        let _ = fs::remove_file(&log);
+        let command = Command { environment: environment(&log).to_vec(), ..Command::new([&program]) };
+        let options = Options { order, ..options() };
+        let (summary, _) = in_time(|stop| recorded(&[command], options, stop));
+        assert_eq!(lines(&log), lines(&alone), "{order:?} {summary:?}");
+        assert_eq!(summary.ending, Ending::Finished, "{order:?}");
+        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+    }
+}
+
+/// Executes itself five times by another thread than its first, while all others make system calls.
+const BUSY: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+extern char **environ;
+static char *next[7] = { "busy" };
+static void *call(void *unused)
+{
+    for (;;)
+        getppid();
+    return unused;
+}
+static void *execute(void *unused)
+{
+    usleep(1000);
+    execve("/proc/self/exe", next, environ);
+    exit(2);
+    return unused;
+}
+int main(int count, char **words)
+{
+    pthread_t thread;
+    (void)words;
+    if (count == 6)
+        return 0;
+    for (int i = 0; i < count; i++)
+        next[i + 1] = "again";
+    if (pthread_create(&thread, 0, call, 0) || pthread_create(&thread, 0, call, 0) || pthread_create(&thread, 0, execute, 0))
+        return 1;
+    call(0);
+}
+"#;
+
+#[test]
+fn a_program_with_other_threads_executes_itself() {
+    let program = compiled("busy", BUSY);
+    for order in [Order::default(), Order::AsRun] {
+        let options = Options { order, ..options() };
+        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
+        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+    }
+}
