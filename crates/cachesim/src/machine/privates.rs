@@ -70,6 +70,11 @@ impl Privates {
         self.all.get_mut(process as usize).and_then(Option::take)
     }
 
+    /// Whether there is a process with a hierarchy besides the one that runs.
+    fn are_any(&self) -> bool {
+        self.living.iter().any(|&process| process != self.running)
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = &Private> {
         self.all.iter().filter_map(Option::as_deref)
     }
@@ -108,11 +113,14 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// In both the shared and the private level, and in the same set, a line left for another one that came.
     pub(super) fn exchanged(&mut self, at: usize, set: usize, keys: [u64; 2], lines: [Requester; 2]) {
         self.listener.exchanged(&self.lookup, at, lines[0], lines[1]);
-        let [left, came] = keys;
         // The running process has a copy of neither: only others can.
-        if self.plan.levels[at].is_of_several {
-            self.note(at, set, left, lines[0], Some(Departure::Replaced));
-            self.note(at, set, came, lines[1], None);
+        if L::COMPARES && self.plan.levels[at].is_of_several && self.others.are_any() {
+            let how = [Some(Departure::Replaced), None];
+            for ((key, line), how) in keys.into_iter().zip(lines).zip(how) {
+                if line.owner() != self.others.running || self.may_be_shared(self.plan.levels[at].address_of(key)) {
+                    self.note(at, set, key, line, how);
+                }
+            }
         }
     }
 
@@ -136,6 +144,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     /// Whether several processes may have a line at an address, in a level where that can be.
+    #[inline]
     pub(super) fn may_be_shared(&self, address: Address) -> bool {
         self.plan.tells_tasks_apart || self.frames.as_ref().is_none_or(|frames| frames.may_be_shared(address.physical))
     }
