@@ -64,13 +64,15 @@ fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl 
     loop {
         next += lookups.finds_data(&references[next..]);
         let Some(&reference) = references.get(next) else { break };
+        let mut instructions = 0;
         while next >= end {
             let Some(block) = ahead.next() else { break };
-            lookups.advance_clock(block.instructions.into());
-            left -= u64::from(block.instructions);
+            instructions += u64::from(block.instructions);
             (begun, end) = (begun + 1, end + usize::from(block.references));
             current = Some(block);
         }
+        lookups.advance_clock(instructions);
+        left -= instructions;
         let Some(block) = current else { break };
         lookups.data(block, reference);
         next += 1;
