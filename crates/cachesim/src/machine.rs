@@ -11,6 +11,7 @@ mod comparison;
 mod hierarchies;
 mod history;
 mod kernel;
+mod known_blocks;
 mod level;
 mod level_requests;
 mod line;
@@ -25,6 +26,7 @@ mod running;
 mod totals;
 mod view_set;
 mod walk;
+mod way_predictor;
 
 use switchcost_design::Design;
 use switchcost_simulation_result::{ByView, Interval, OfOthers};
@@ -44,6 +46,7 @@ use crate::processes::Running;
 use clocks::Clocks;
 use comparison::Comparison;
 use history::History;
+use known_blocks::KnownBlocks;
 use level::Level;
 use plan::Plan;
 use privates::{Private, Privates};
@@ -67,6 +70,7 @@ pub(crate) struct Machine<L> {
     design: Design,
     plan: Plan,
     entry: Entry,
+    known_blocks: KnownBlocks,
     state: State<L>,
     /// Counters of private hierarchies that are gone.
     ended: Ended,
@@ -162,6 +166,7 @@ impl<L: Listener> Machine<L> {
         plan.levels.iter_mut().for_each(|level| level.is_compared = L::COMPARES);
         Machine {
             entry: Entry::new(&plan),
+            known_blocks: KnownBlocks::default(),
             state: State::new(&plan),
             ended: Ended::new(&plan),
             by_process: ByProcess::new(VIEWS * plan.levels.len()),
@@ -262,7 +267,7 @@ impl<L: Listener> Machine<L> {
             }
             PageChange::Ended { space } => frames.drop_space(space),
         }
-        self.state.levels.iter_mut().for_each(|level| level.common_lines.forget_hints());
+        self.state.levels.iter_mut().for_each(|level| level.common_lines.forget_predictions());
     }
 
     /// Before the mappings change, for instance.

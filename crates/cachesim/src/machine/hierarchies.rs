@@ -50,13 +50,12 @@ impl<L: Listener> Hierarchies<'_, L> {
     pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64, line_start: u64) -> ViewSet {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
-        let line = self.levels[at].common_lines.line_of(line_start);
-        if !(is_store && level.is_write_through) && self.levels[at].common_lines.finds(line, is_store) {
+        if !(is_store && level.is_write_through) && self.levels[at].common_lines.finds(line_start, is_store) {
             self.spend_all(at, level.hit_cycles, true);
             return ViewSet::NONE;
         }
         let target = self.translated(line_start, is_store, at);
-        if is_store && !level.is_write_through && self.levels[at].common_lines.stores(line) {
+        if is_store && !level.is_write_through && self.levels[at].common_lines.stores(line_start) {
             self.spend_all(at, level.hit_cycles, true);
             return ViewSet::NONE;
         }
@@ -69,12 +68,12 @@ impl<L: Listener> Hierarchies<'_, L> {
     pub(super) fn writes_through(&mut self, at: usize, first: u64, last: u64) -> bool {
         let level = &self.plan.levels[at];
         let common_lines = &mut self.levels[at].common_lines;
-        let line = common_lines.line_of(first);
+        let bits = level.line_bits;
         // With frames its page may get another one, and its line be another one then.
-        if line != common_lines.line_of(last)
+        if first >> bits != last >> bits
             || self.frames.is_some()
             || !level.has_common_top()
-            || !common_lines.finds(line, false)
+            || !common_lines.finds(first, false)
         {
             return false;
         }
@@ -93,13 +92,13 @@ impl<L: Listener> Hierarchies<'_, L> {
         let before = self.clocks.difference();
         self.note_request(ViewSet::ALL, request.of(SHARED));
         let outcome = self.look_up_in_all(request);
-        self.hint(at, is_store, address, outcome);
+        self.predict(at, is_store, address, outcome);
         self.end_lookup(before, outcome.missed);
         outcome.missed
     }
 
     /// What is known of the line after a lookup.
-    fn hint(&mut self, at: usize, is_store: bool, address: &Address, outcome: Outcome) {
+    fn predict(&mut self, at: usize, is_store: bool, address: &Address, outcome: Outcome) {
         let level = &self.plan.levels[at];
         if !self.plan.skips_repeats || level.has_wanted_requests {
             return;
@@ -108,15 +107,14 @@ impl<L: Listener> Hierarchies<'_, L> {
         let (set, key) = (level.set(address), level.key(address));
         let is_stored = is_store && !level.is_write_through;
         let own = &mut self.levels[at];
-        let line = own.common_lines.line_of(address.virtual_address);
         if level.has_common_top() {
             if own.common_lines.has(set, slot, key) {
-                own.common_lines.hint(slot, line, is_stored);
+                own.common_lines.predict(slot, address.virtual_address, is_stored);
             }
         } else if level.may_skip_repeat(missed == ViewSet::NONE) {
             // A level behind may have taken it away again, and a store may have brought nothing in.
             if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
-                own.common_lines.hint_latest(set, line, is_stored);
+                own.common_lines.predict_latest(set, address.virtual_address, is_stored);
             }
         }
     }
@@ -126,7 +124,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         let Some(frames) = self.frames.as_mut().filter(|_| !self.plan.levels[at].is_tlb) else { return target };
         let physical = frames.translate(target.process, address, is_store, self.lookup.context.mappings);
         if frames.take_moved() {
-            self.levels.iter_mut().for_each(|level| level.common_lines.forget_hints());
+            self.levels.iter_mut().for_each(|level| level.common_lines.forget_predictions());
         }
         Address { physical, ..target }
     }

@@ -54,17 +54,31 @@ impl Counts {
     }
 }
 
-/// The way that holds a key. Eight are compared without a branch between them: which way it is cannot be predicted.
+/// The way that holds a key. They are compared without a branch between them: which way it is cannot be predicted.
 #[inline]
 pub(super) fn way_of(ways: &[u64], key: u64) -> Option<usize> {
-    let (eights, rest) = ways.as_chunks::<8>();
-    for (number, eight) in eights.iter().enumerate() {
-        let bits = (0..8).fold(0_u32, |bits, way| bits | u32::from(eight[way] == key) << way);
+    way_of_first(ways, ways.len(), key)
+}
+
+/// The same of the first `length` ways alone.
+#[inline]
+pub(super) fn way_of_first(ways: &[u64], length: usize, key: u64) -> Option<usize> {
+    for (number, group) in ways.chunks(u64::BITS as usize).enumerate() {
+        let (fours, rest) = group.as_chunks::<4>();
+        let mut bits = 0;
+        for (number, four) in fours.iter().enumerate() {
+            let alike = (0..4).fold(0, |bits, way| bits | u64::from(four[way] == key) << way);
+            bits |= alike << (4 * number);
+        }
+        for (way, held) in rest.iter().enumerate() {
+            bits |= u64::from(*held == key) << (4 * fours.len() + way);
+        }
         if bits != 0 {
-            return Some(number * 8 + bits.trailing_zeros() as usize);
+            let way = number * u64::BITS as usize + bits.trailing_zeros() as usize;
+            return (way < length).then_some(way);
         }
     }
-    rest.iter().position(|&held| held == key).map(|way| eights.len() * 8 + way)
+    None
 }
 
 /// Slots that came to hold a line since the last flush.

@@ -60,7 +60,7 @@ impl Policy {
         }
     }
 
-    /// Whether the line of a set that was looked up last may be looked up once more without a trace: what lets hints leave such
+    /// Whether the line of a set that was looked up last may be looked up once more without a trace: what lets predictions leave such
     /// lookups out. `was_found` says whether that last lookup found it or brought it in. Each policy answers for itself.
     pub(super) fn may_skip_repeat(self, was_found: bool) -> bool {
         match self {
@@ -186,7 +186,7 @@ impl Order {
     }
 
     fn oldest(&self, set: usize) -> usize {
-        least(self.ranks[set * self.ways..][..self.ways].iter().copied())
+        least(&self.ranks[set * self.ways..][..self.ways])
     }
 
     fn turn_away(&mut self, slot: usize) {
@@ -223,14 +223,45 @@ impl Order {
     }
 }
 
+/// Bits of a rank, which is a time, that are left of the number of its way.
+const WAY_BITS: u32 = 16;
+
 /// The place of the first of the least.
 #[inline]
-pub(super) fn least(ranks: impl Iterator<Item = u64>) -> usize {
-    let (mut least, mut place) = (u64::MAX, 0);
-    for (number, rank) in ranks.enumerate() {
-        // Without a branch: which one it is cannot be predicted.
-        place = if rank < least { number } else { place };
-        least = least.min(rank);
+pub(super) fn least(ranks: &[u64]) -> usize {
+    if ranks.len() > 1 << WAY_BITS {
+        return ranks.iter().enumerate().min_by_key(|&(_, rank)| rank).map_or(0, |(place, _)| place);
     }
-    place
+    // With its place below it, each is one number, and nothing but the least is to be known. Choosing the place beside the rank is compiled
+    // to a branch for each, which cannot be predicted.
+    let with_place = |(place, rank): (usize, &u64)| rank << WAY_BITS | place as u64;
+    let (fours, rest) = ranks.as_chunks::<4>();
+    let mut least = [u64::MAX; 4];
+    for (number, four) in fours.iter().enumerate() {
+        for (lane, rank) in four.iter().enumerate() {
+            least[lane] = least[lane].min(with_place((4 * number + lane, rank)));
+        }
+    }
+    for (lane, rank) in rest.iter().enumerate() {
+        least[lane] = least[lane].min(with_place((4 * fours.len() + lane, rank)));
+    }
+    (least.into_iter().min().unwrap_or(0) & ((1 << WAY_BITS) - 1)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_the_least_is_found_however_many_there_are() {
+        for ways in (1..40).chain([1 << WAY_BITS, (1 << WAY_BITS) + 1]) {
+            for seed in [1_u64, 3, 7] {
+                let ranks: Vec<u64> = (0..ways).map(|way| (way as u64 + 1).wrapping_mul(seed * 0x9e37) % 61).collect();
+                let first = ranks.iter().position(|rank| Some(rank) == ranks.iter().min());
+                assert_eq!(Some(least(&ranks)), first, "{ways} ways, {seed}");
+            }
+        }
+        // Lines of the list are not to leave.
+        assert_eq!(least(&[u64::MAX, 9, u64::MAX, 8, 8]), 3);
+    }
 }

@@ -3,11 +3,12 @@
 use switchcost_trace::{Block, BlockRun, Reference};
 
 use super::Hierarchies;
-use super::common_lines::WayPredictor;
+use super::known_blocks::{CodeSlots, KnownBlocks};
 use super::level::Level;
 use super::listener::Listener;
 use super::plan::{Kind, Plan};
 use super::view_set::ViewSet;
+use super::way_predictor::{Slots, WayPredictor};
 use super::{Machine, RunContext};
 use crate::address::VIRTUAL_BITS;
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
@@ -52,10 +53,17 @@ impl Entry {
     }
 }
 
+impl Entry {
+    fn data_levels(&self) -> usize {
+        [self.data_tlb, self.data_cache].into_iter().flatten().count()
+    }
+}
+
 /// A run of blocks of one process.
 struct Run<'a, L> {
     entry: Entry,
     hierarchies: Hierarchies<'a, L>,
+    known_blocks: &'a mut KnownBlocks,
     /// By how much longer the shared view has taken up to the last block, but for what first touches gained.
     difference: u64,
 }
@@ -72,22 +80,30 @@ impl<L: Listener> Lookups for Run<'_, L> {
 
     #[inline(never)]
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize {
-        let Entry { fetch_tlb, fetch_cache, is_ordered, page_bits, .. } = self.entry;
+        let Entry { fetch_tlb, fetch_cache, is_ordered, .. } = self.entry;
         if is_ordered {
             return 0;
         }
-        let [mut tlb, mut cache] = way_predictors(self.hierarchies.levels, fetch_tlb, fetch_cache);
-        let mut last_page = None;
-        let mut is_found = |block: &Block| {
-            let (first, last) = (block.address, last_byte(block));
-            let page = last >> page_bits;
-            // Once more the page that was looked up last: that changes nothing.
-            let is_known = last_page == Some(page) && first >> page_bits == page;
-            last_page = Some(page);
-            (is_known || tlb.as_mut().is_none_or(|tlb| tlb.finds_all(first, last)))
-                && cache.as_mut().is_none_or(|cache| cache.finds_all(first, last))
-        };
-        blocks.iter().take(MOST_AHEAD).take_while(|block| is_found(block)).count()
+        let losses = self.code_losses();
+        let [tlb, cache] = way_predictors(self.hierarchies.levels, fetch_tlb, fetch_cache);
+        if tlb.is_none() && fetch_tlb.is_some() || cache.is_none() && fetch_cache.is_some() {
+            return 0;
+        }
+        let mut code = CodePredictors { tlb, cache, page_bits: self.entry.page_bits };
+        let mut found = 0;
+        for &number in blocks.numbers().iter().take(MOST_AHEAD) {
+            if let Some(slots) = self.known_blocks.get(number, losses) {
+                code.use_now(slots);
+            } else if !code
+                .finds(&blocks.kinds()[number as usize], |slots| self.known_blocks.set(number, losses, slots))
+            {
+                break;
+            }
+            found += 1;
+        }
+        let times = [code.tlb, code.cache].map(|predictor| predictor.map(|predictor| predictor.now()));
+        self.hierarchies.advance([fetch_tlb, fetch_cache], times);
+        found
     }
 
     #[inline]
@@ -98,16 +114,17 @@ impl<L: Listener> Lookups for Run<'_, L> {
 
     #[inline]
     fn finds_data(&mut self, references: &[Reference]) -> usize {
-        let Entry { data_tlb, data_cache, data_hit_cycles, writes_through, .. } = self.entry;
-        let [mut tlb, mut cache] = way_predictors(self.hierarchies.levels, data_tlb, data_cache);
-        let mut is_found = |&reference: &Reference| {
-            let (first, last) = bytes_of(reference);
-            let is_store = reference.is_store();
-            !(is_store && writes_through)
-                && tlb.as_mut().is_none_or(|tlb| tlb.finds_one(first, last, false))
-                && cache.as_mut().is_none_or(|cache| cache.finds_one(first, last, is_store))
+        let Entry { data_tlb, data_cache, data_hit_cycles, .. } = self.entry;
+        let mut predictors = way_predictors(self.hierarchies.levels, data_tlb, data_cache);
+        // No prediction says that a store to a write-through cache changes nothing.
+        let found = match (&mut predictors, self.entry.data_levels()) {
+            ([Some(tlb), Some(cache)], _) => cache.finds_data_behind(tlb, references),
+            ([Some(one), None] | [None, Some(one)], 1) => one.finds_data(references),
+            (_, 0) => references.len(),
+            _ => 0,
         };
-        let found = references.iter().take_while(|reference| is_found(reference)).count();
+        let times = predictors.map(|predictor| predictor.map(|predictor| predictor.now()));
+        self.hierarchies.advance([data_tlb, data_cache], times);
         if data_hit_cycles != [0; 2] {
             for (at, cycles) in [data_tlb, data_cache].into_iter().zip(data_hit_cycles) {
                 self.hierarchies.charge_hits(at, cycles * found as u64);
@@ -160,6 +177,55 @@ impl<L: Listener> Lookups for Run<'_, L> {
     }
 }
 
+/// What finds the code of blocks: the predictors of the levels that there are.
+struct CodePredictors<'a> {
+    tlb: Option<WayPredictor<'a>>,
+    cache: Option<WayPredictor<'a>>,
+    page_bits: u32,
+}
+
+impl CodePredictors<'_> {
+    #[inline(always)]
+    fn use_now(&mut self, slots: CodeSlots) {
+        if let Some(tlb) = &mut self.tlb {
+            tlb.use_now(slots.page);
+        }
+        if let Some(cache) = &mut self.cache {
+            slots.lines.into_iter().for_each(|slot| cache.use_now(slot));
+        }
+    }
+
+    /// Whether the code of a block is known to be found; it is used then. `know` is called where it is to be remembered.
+    #[inline(never)]
+    fn finds(&mut self, block: &Block, know: impl FnOnce(CodeSlots)) -> bool {
+        let (first, last) = (block.address, last_byte(block));
+        if let Some(slots) = self.slots_of(first, last) {
+            know(slots);
+            self.use_now(slots);
+            return true;
+        }
+        let finds = |predictor: &mut Option<WayPredictor<'_>>| {
+            predictor.as_mut().is_none_or(|predictor| predictor.finds_all(first, last))
+        };
+        finds(&mut self.tlb) && finds(&mut self.cache)
+    }
+
+    /// Where it is within one page, and few lines.
+    #[inline]
+    fn slots_of(&self, first: u64, last: u64) -> Option<CodeSlots> {
+        let page = match &self.tlb {
+            Some(_) if first >> self.page_bits != last >> self.page_bits => return None,
+            Some(tlb) => tlb.slot_of(first, false)?,
+            None => 0,
+        };
+        let lines = match &self.cache {
+            Some(cache) => cache.slots_of(first, last)?,
+            None => Slots::default(),
+        };
+        Some(CodeSlots { page, lines })
+    }
+}
+
 impl<L: Listener> Run<'_, L> {
     /// A load or store: all pages, then all lines.
     #[inline(never)]
@@ -174,6 +240,15 @@ impl<L: Listener> Run<'_, L> {
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
+    #[inline]
+    fn advance(&mut self, levels: [Option<usize>; 2], times: [Option<u64>; 2]) {
+        for (at, now) in levels.into_iter().zip(times) {
+            if let (Some(at), Some(now)) = (at, now) {
+                self.levels[at].common_lines.advance(now);
+            }
+        }
+    }
+
     #[inline]
     fn charge_hits(&mut self, at: Option<usize>, cycles: u64) {
         if let Some(at) = at {
@@ -225,16 +300,21 @@ impl<L: Listener> Hierarchies<'_, L> {
 fn way_predictors(levels: &mut [Level], tlb: Option<usize>, cache: Option<usize>) -> [Option<WayPredictor<'_>>; 2] {
     match (tlb, cache) {
         (Some(tlb), Some(cache)) => match levels.get_disjoint_mut([tlb, cache]) {
-            Ok(both) => both.map(|level| Some(level.common_lines.way_predictor())),
+            Ok(both) => both.map(|level| level.common_lines.way_predictor()),
             Err(_) => [None, None],
         },
-        (Some(tlb), None) => [Some(levels[tlb].common_lines.way_predictor()), None],
-        (None, Some(cache)) => [None, Some(levels[cache].common_lines.way_predictor())],
+        (Some(tlb), None) => [levels[tlb].common_lines.way_predictor(), None],
+        (None, Some(cache)) => [None, levels[cache].common_lines.way_predictor()],
         (None, None) => [None, None],
     }
 }
 
 impl<L: Listener> Machine<L> {
+    /// Blocks of another chunk follow, which distinguishes so many.
+    pub(crate) fn begin_chunk(&mut self, kinds: usize) {
+        self.known_blocks.begin(kinds);
+    }
+
     /// Blocks of one process, and their references.
     pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
         let opened = self.state.clocks.read();
@@ -257,6 +337,7 @@ impl<L: Listener> Machine<L> {
     fn start<'a>(&'a mut self, context: &'a RunContext<'a>) -> Run<'a, L> {
         Run {
             entry: self.entry,
+            known_blocks: &mut self.known_blocks,
             difference: self.state.clocks.steady_difference(),
             hierarchies: self.state.hierarchies(&self.plan, context),
         }

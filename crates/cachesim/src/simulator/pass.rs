@@ -120,6 +120,7 @@ impl Pass {
     pub(super) fn feed(&mut self, chunk: &Chunk, fed: Fed) {
         self.take_purpose(fed);
         let kinds = chunk.blocks.run().kinds();
+        self.runner.begin_chunk(kinds.len());
         self.weights.clear();
         self.weights.extend(kinds.iter().map(weight));
         self.kernel_weights.clear();

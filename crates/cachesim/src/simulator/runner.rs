@@ -77,6 +77,11 @@ impl Runner {
         either!(self.most_processes())
     }
 
+    /// Blocks of another chunk follow, which distinguishes so many.
+    pub(super) fn begin_chunk(&mut self, kinds: usize) {
+        self.in_full().begin_chunk(kinds);
+    }
+
     pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
         either!(self.run(blocks, references, context))
     }

@@ -1,0 +1,45 @@
+//! Blocks whose code is known to be found, and where: most run many times between two misses of code.
+
+use super::way_predictor::Slots;
+
+/// Where the code of a block is found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CodeSlots {
+    /// In the first TLB.
+    pub(super) page: u16,
+    /// In the first cache.
+    pub(super) lines: Slots,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct KnownBlock {
+    /// How often code had been lost when its own was found.
+    losses: u64,
+    slots: CodeSlots,
+}
+
+/// Of the blocks that a chunk distinguishes.
+#[derive(Debug, Default)]
+pub(super) struct KnownBlocks(Vec<KnownBlock>);
+
+impl KnownBlocks {
+    /// Another chunk begins, which distinguishes so many blocks.
+    pub(super) fn begin(&mut self, kinds: usize) {
+        let unknown = KnownBlock { losses: u64::MAX, slots: CodeSlots { page: 0, lines: Slots::default() } };
+        self.0.clear();
+        self.0.resize(kinds, unknown);
+    }
+
+    /// Where the code of a block is, if none was lost since it was found.
+    #[inline(always)]
+    pub(super) fn get(&self, number: u32, losses: u64) -> Option<CodeSlots> {
+        self.0.get(number as usize).filter(|known| known.losses == losses).map(|known| known.slots)
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, number: u32, losses: u64, slots: CodeSlots) {
+        if let Some(known) = self.0.get_mut(number as usize) {
+            *known = KnownBlock { losses, slots };
+        }
+    }
+}

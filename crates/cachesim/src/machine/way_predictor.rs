@@ -1,0 +1,351 @@
+//! What answers nearly every lookup of a program: the slot of a first level in which a virtual line is known to be.
+//!
+//! A *prediction* is one word, at a place that the low bits of the line's number say. All that a right one must have is in
+//! it, so that one comparison says whether it is right.
+//!
+//! | bits | of a prediction |
+//! |---|---|
+//! | 0 to 15 | slot |
+//! | 16 | set where a store to the line changes something |
+//! | 17 | set, so that 0 is none |
+//! | 18 to 63 | number of the virtual line |
+
+use std::ops::Range;
+
+use switchcost_trace::Reference;
+
+use crate::address::{VIRTUAL_BITS, VIRTUAL_MASK};
+
+const SLOT_BITS: u32 = u16::BITS;
+/// Levels of more slots have no predictions.
+const MOST_SLOTS: usize = 1 << SLOT_BITS;
+const IS_UNSTORED: u64 = 1 << SLOT_BITS;
+const IS_ANY: u64 = IS_UNSTORED << 1;
+const LINE_SHIFT: u32 = SLOT_BITS + 2;
+/// Levels of shorter lines have no predictions: the number of a line would have more bits than there are.
+const FEWEST_LINE_BITS: u32 = VIRTUAL_BITS + LINE_SHIFT - u64::BITS;
+/// For each line of a level that has ways: fewer, and lines of the same low bits take each other's place too often.
+const PREDICTIONS_A_LINE: usize = 2;
+/// Lines of code of which one remembers where all are: most blocks have no more.
+const MOST_KNOWN: usize = 3;
+
+/// Where lines of code are.
+pub(super) type Slots = [u16; MOST_KNOWN];
+
+/// When each slot was used last. As many as a prediction can name, so that none is checked; those that there are not take no
+/// memory.
+pub(super) type Stamps = [u64; MOST_SLOTS];
+
+/// The number of the virtual line that an address lies in.
+#[inline(always)]
+fn line_of(address: u64, line_bits: u32) -> u64 {
+    (address & VIRTUAL_MASK) >> line_bits
+}
+
+/// The prediction for a line, without its slot.
+#[inline(always)]
+fn right(line: u64) -> u64 {
+    line << LINE_SHIFT | IS_ANY
+}
+
+/// The predictions of a level.
+#[derive(Debug)]
+pub(super) struct Predictions {
+    line_bits: u32,
+    /// A power of two of them, or none.
+    all: Vec<u64>,
+    /// Where the prediction for each slot is, if it has one.
+    places: Vec<u32>,
+}
+
+impl Predictions {
+    /// `is_direct`: the low bits of a line's number are its slot.
+    pub(super) fn new(slots: usize, is_direct: bool, line_bits: u32) -> Predictions {
+        let slots = if slots > MOST_SLOTS || line_bits < FEWEST_LINE_BITS { 0 } else { slots };
+        let predictions = match slots {
+            0 => 0,
+            _ if is_direct => slots,
+            _ => (slots * PREDICTIONS_A_LINE).next_power_of_two(),
+        };
+        Predictions { line_bits, all: vec![0; predictions], places: vec![0; slots] }
+    }
+
+    /// How many slots need a stamp.
+    pub(super) fn stamps(&self) -> usize {
+        if self.all.is_empty() { 0 } else { MOST_SLOTS }
+    }
+
+    #[inline(always)]
+    fn place(&self, line: u64) -> usize {
+        line as usize & (self.all.len() - 1)
+    }
+
+    /// The line of an address is in a slot; where it is `stored`, another store to it changes nothing. Gives whether that was known
+    /// but for the store.
+    pub(super) fn put(&mut self, slot: usize, address: u64, is_stored: bool) -> bool {
+        if slot >= self.places.len() {
+            return false;
+        }
+        let line = line_of(address, self.line_bits);
+        let place = self.place(line);
+        let right = right(line) | slot as u64;
+        let before = self.all[place];
+        let is_same = before & !IS_UNSTORED == right;
+        if !is_same {
+            self.clear(slot);
+            self.places[slot] = place as u32;
+        }
+        let is_stored = is_stored || is_same && before & IS_UNSTORED == 0;
+        self.all[place] = right | if is_stored { 0 } else { IS_UNSTORED };
+        is_same
+    }
+
+    /// Nothing is known of a slot any more.
+    #[inline]
+    pub(super) fn clear(&mut self, slot: usize) {
+        let Some(&place) = self.places.get(slot) else { return };
+        let prediction = &mut self.all[place as usize];
+        // Another line may have taken its place.
+        if *prediction & IS_ANY != 0 && usize::from(*prediction as u16) == slot {
+            *prediction = 0;
+        }
+    }
+
+    #[inline]
+    pub(super) fn clear_all(&mut self, slots: Range<usize>) {
+        if !self.places.is_empty() {
+            slots.for_each(|slot| self.clear(slot));
+        }
+    }
+
+    /// A store to the line of an address, whose prediction is right.
+    pub(super) fn store(&mut self, address: u64) {
+        let place = self.place(line_of(address, self.line_bits));
+        self.all[place] &= !IS_UNSTORED;
+    }
+}
+
+/// Predictions, and when slots were used last: borrowed for a loop.
+pub(super) struct WayPredictor<'a> {
+    line_bits: u32,
+    predictions: &'a [u64],
+    stamps: &'a mut Stamps,
+    /// Whether sets have several lines, of which one was used before the others.
+    has_order: bool,
+    now: u64,
+}
+
+impl<'a> WayPredictor<'a> {
+    /// `now`: later than all stamps. None where there are no predictions.
+    #[inline(always)]
+    pub(super) fn new(
+        predictions: &'a Predictions,
+        stamps: &'a mut [u64],
+        now: u64,
+        has_order: bool,
+    ) -> Option<WayPredictor<'a>> {
+        let stamps = stamps.first_chunk_mut()?;
+        (!predictions.all.is_empty()).then_some(WayPredictor {
+            line_bits: predictions.line_bits,
+            predictions: &predictions.all,
+            stamps,
+            has_order,
+            now,
+        })
+    }
+
+    /// Later than all uses.
+    #[inline(always)]
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// The slot in which all views are known to find the line of an address, where a store, if it is one, changes nothing.
+    #[inline(always)]
+    pub(super) fn slot_of(&self, address: u64, is_store: bool) -> Option<u16> {
+        let line = line_of(address, self.line_bits);
+        let prediction = self.predictions.get(line as usize & self.predictions.len().wrapping_sub(1))?;
+        let ignored = if is_store { 0 } else { IS_UNSTORED };
+        // Where it is right, only the slot is left.
+        u16::try_from(prediction & !ignored ^ right(line)).ok()
+    }
+
+    #[inline(always)]
+    pub(super) fn use_now(&mut self, slot: u16) {
+        if self.has_order {
+            self.stamps[usize::from(slot)] = self.now;
+            self.now += 1;
+        }
+    }
+
+    /// Whether the line of an address is known to be found; it is the one used last then.
+    #[inline(always)]
+    pub(super) fn finds(&mut self, address: u64, is_store: bool) -> bool {
+        let slot = self.slot_of(address, is_store);
+        if let Some(slot) = slot {
+            self.use_now(slot);
+        }
+        slot.is_some()
+    }
+
+    /// Looks up loads and stores, up to one that is in more than one line, or not known to be found; gives how many they are.
+    #[inline(always)]
+    pub(super) fn finds_data(&mut self, references: &[Reference]) -> usize {
+        self.finds_while(references, |_| true)
+    }
+
+    /// The same with the TLB before it, which finds nothing where pages are shorter than lines.
+    #[inline(never)]
+    pub(super) fn finds_data_behind(&mut self, tlb: &mut WayPredictor<'_>, references: &[Reference]) -> usize {
+        if tlb.line_bits < self.line_bits {
+            return 0;
+        }
+        // One clock for both, which need not agree: fewer counters in the loop.
+        self.now = self.now.max(tlb.now);
+        self.has_order = true;
+        let mut now = self.now;
+        let found = self.finds_while(references, |address| {
+            let page = tlb.slot_of(address, false);
+            if let Some(page) = page {
+                tlb.stamps[usize::from(page)] = now;
+                now += 1;
+            }
+            page.is_some()
+        });
+        tlb.now = now;
+        found
+    }
+
+    #[inline(always)]
+    fn finds_while(&mut self, references: &[Reference], mut finds_page: impl FnMut(u64) -> bool) -> usize {
+        let mut found = 0;
+        for &reference in references {
+            let first = reference.address();
+            // Behind the last address it is another line, too.
+            let last = first.wrapping_add(u64::from(reference.bytes()) - 1);
+            let is_in_one = (first ^ last) >> self.line_bits == 0;
+            if !is_in_one || !finds_page(first) || !self.finds(first, reference.is_store()) {
+                break;
+            }
+            found += 1;
+        }
+        found
+    }
+
+    /// Whether all lines from one address to another are known to be found; they are used in their order then. Else nothing is
+    /// done.
+    #[inline(never)]
+    pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
+        let bits = self.line_bits;
+        let lines = first >> bits..=last >> bits;
+        let are_found = first <= last && lines.clone().all(|line| self.slot_of(line << bits, false).is_some());
+        if are_found {
+            lines.for_each(|line| {
+                self.finds(line << bits, false);
+            });
+        }
+        are_found
+    }
+
+    /// The slots of the lines from one address to another, where all are known to be found, and are no more than
+    /// [`MOST_KNOWN`]: the last one again in place of those that there are not.
+    #[inline]
+    pub(super) fn slots_of(&self, first: u64, last: u64) -> Option<Slots> {
+        let bits = self.line_bits;
+        let (from, to) = (first >> bits, last >> bits);
+        if first > last || to - from >= MOST_KNOWN as u64 {
+            return None;
+        }
+        let mut slots = [0; MOST_KNOWN];
+        for (slot, line) in slots.iter_mut().zip(from..) {
+            *slot = self.slot_of(line.min(to) << bits, false)?;
+        }
+        Some(slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: u64 = 64;
+
+    fn load(address: u64) -> Reference {
+        Reference::new(address, Reference::size_code(8).unwrap_or_default(), 0, false)
+    }
+
+    fn store(address: u64) -> Reference {
+        Reference::new(address, Reference::size_code(8).unwrap_or_default(), 0, true)
+    }
+
+    fn found(predictions: &Predictions, references: &[Reference]) -> usize {
+        let mut stamps = vec![0; predictions.stamps()];
+        WayPredictor::new(predictions, &mut stamps, 1, true).map_or(0, |mut predictor| predictor.finds_data(references))
+    }
+
+    #[test]
+    fn what_was_put_is_found_until_its_slot_has_another_line() {
+        let mut predictions = Predictions::new(12, false, LINE.trailing_zeros());
+        let high = 0xffff_8000_0000_0000;
+        assert!(!predictions.put(3, high, false));
+        assert_eq!(found(&predictions, &[load(high), load(high + 56), load(high + LINE)]), 2);
+        // In two lines.
+        assert_eq!(found(&predictions, &[load(high + 60)]), 0);
+        assert!(!predictions.put(3, 5 * LINE, false));
+        assert_eq!(found(&predictions, &[load(high)]), 0);
+        assert_eq!(found(&predictions, &[load(5 * LINE)]), 1);
+        predictions.clear(3);
+        assert_eq!(found(&predictions, &[load(5 * LINE)]), 0);
+    }
+
+    #[test]
+    fn only_stores_to_lines_that_were_stored_to_are_found() {
+        let mut predictions = Predictions::new(8, false, LINE.trailing_zeros());
+        predictions.put(1, LINE, false);
+        assert_eq!(found(&predictions, &[load(LINE), store(LINE)]), 1);
+        predictions.store(LINE);
+        assert_eq!(found(&predictions, &[load(LINE), store(LINE)]), 2);
+        assert!(predictions.put(1, LINE, false));
+        assert_eq!(found(&predictions, &[store(LINE)]), 1);
+    }
+
+    #[test]
+    fn lines_of_one_place_take_it_from_each_other_and_neither_clears_the_others() {
+        let mut predictions = Predictions::new(4, false, LINE.trailing_zeros());
+        let beside = 8 * LINE;
+        predictions.put(0, 0, false);
+        predictions.put(1, beside, false);
+        assert_eq!(found(&predictions, &[load(beside)]), 1);
+        assert_eq!(found(&predictions, &[load(0)]), 0);
+        predictions.clear(0);
+        assert_eq!(found(&predictions, &[load(beside)]), 1);
+    }
+
+    #[test]
+    fn the_slot_used_last_has_the_latest_stamp_in_both_levels() {
+        let mut lines = Predictions::new(8, false, LINE.trailing_zeros());
+        let mut pages = Predictions::new(8, false, 12);
+        lines.put(2, 0, false);
+        lines.put(5, 4096 + LINE, false);
+        pages.put(0, 0, false);
+        pages.put(7, 4096, false);
+        let (mut of_lines, mut of_pages) = (vec![0; lines.stamps()], vec![0; pages.stamps()]);
+        let mut tlb = WayPredictor::new(&pages, &mut of_pages, 100, true).expect("a TLB");
+        let mut cache = WayPredictor::new(&lines, &mut of_lines, 10, true).expect("a cache");
+        let references = [load(0), load(4096 + LINE), load(8), load(8192)];
+        assert_eq!(cache.finds_data_behind(&mut tlb, &references), 3);
+        let [of_cache, of_tlb] = [cache.now(), tlb.now()];
+        assert!(of_lines[5] < of_lines[2] && of_lines[2] < of_cache && of_lines[5] >= 10);
+        assert!(of_pages[7] < of_pages[0] && of_pages[0] < of_tlb && of_pages[7] >= 100);
+    }
+
+    #[test]
+    fn levels_of_too_many_slots_or_too_short_lines_have_no_predictions() {
+        assert_eq!(Predictions::new(MOST_SLOTS + 1, false, 6).stamps(), 0);
+        assert_eq!(Predictions::new(8, false, 1).stamps(), 0);
+        assert_eq!(Predictions::new(MOST_SLOTS, true, 2).stamps(), MOST_SLOTS);
+        let mut none = Predictions::new(8, false, 1);
+        assert!(!none.put(0, 0, false));
+        assert_eq!(found(&none, &[load(0)]), 0);
+    }
+}
