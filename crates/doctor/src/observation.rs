@@ -15,13 +15,20 @@ pub(super) fn tracing(subject: &Subject) -> Check {
     let readings = TRACEFS.map(|folder| (folder, subject.root.line(&format!("{folder}/events/sched/sched_switch/id"))));
     match readings {
         [(folder, Ok(_)), _] | [_, (folder, Ok(_))] => line.fit(format!("sched_switch is readable in {folder}")),
-        [(_, Err(error)), _] => line.caveat(error.to_string(), mount_tracefs()),
+        [(_, Err(error)), _] => line.caveat(error.to_string(), open_tracefs(subject)),
     }
 }
 
-fn mount_tracefs() -> Remedy {
-    let lasting = "/etc/fstab: tracefs /sys/kernel/tracing tracefs mode=755 0 0";
-    Remedy::new("sudo mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing", lasting)
+/// The group gets the right to read: its files are those of root and its group, whatever mode the folder has.
+fn open_tracefs(subject: &Subject) -> Remedy {
+    let mounts = subject.root.read("/proc/self/mounts").unwrap_or_default();
+    let is_mounted = mounts.lines().any(|line| line.split(' ').skip(1).take(2).eq([TRACEFS[0], "tracefs"]));
+    // What is mounted there is not mounted again.
+    let mount = if is_mounted { "-o remount," } else { "-t tracefs tracefs -o " };
+    Remedy::new(
+        format!("sudo mount {mount}mode=750,gid=$(id -g) {}", TRACEFS[0]),
+        format!("echo \"tracefs {} tracefs mode=750,gid=$(id -g) 0 0\" | sudo tee -a /etc/fstab", TRACEFS[0]),
+    )
 }
 
 /// Whether BPF programs can be loaded on trace points and find their types.
@@ -66,6 +73,24 @@ mod tests {
         assert_eq!(check.found, expected);
         let old = none.file("/sys/kernel/debug/tracing/events/sched/sched_switch/id", "315\n");
         assert_eq!(tracing(&Subject::scripted(&old)).found, "sched_switch is readable in /sys/kernel/debug/tracing");
+    }
+
+    #[test]
+    fn tracefs_is_opened_to_the_own_group_where_it_is_mounted_and_mounted_where_not() {
+        let none = Fixture::workstation().without("/sys/kernel/tracing");
+        let fix = |mounts: &str| {
+            let root = Fixture::workstation().without("/sys/kernel/tracing").file("/proc/self/mounts", mounts);
+            tracing(&Subject::scripted(&root)).fix
+        };
+        let mount = "sudo mount -t tracefs tracefs -o mode=750,gid=$(id -g) /sys/kernel/tracing";
+        assert_eq!(tracing(&Subject::scripted(&none)).fix, mount);
+        assert_eq!(fix("tracefs /sys/kernel/debug/tracing tracefs rw 0 0\n"), mount);
+        let mounted = "proc /proc proc rw 0 0\ntracefs /sys/kernel/tracing tracefs rw,nosuid,relatime 0 0\n";
+        assert_eq!(fix(mounted), "sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing");
+        assert_eq!(
+            tracing(&Subject::scripted(&none)).lasting_fix,
+            "echo \"tracefs /sys/kernel/tracing tracefs mode=750,gid=$(id -g) 0 0\" | sudo tee -a /etc/fstab"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use switchcost_facts::limits::ending;
 use switchcost_host::clock::monotonic;
 use switchcost_host::task::{Servant, Waited};
+use switchcost_remedies::for_starting;
 use switchcost_units::Nanos;
 
 use crate::protocol::{Answer, Order, Request};
@@ -26,7 +27,10 @@ pub struct ServantExecutor;
 
 impl Executor for ServantExecutor {
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer> {
-        ask(order, should_stop).unwrap_or_else(|error| Some(Answer::Refused(format!("found no run ({error})"))))
+        ask(order, should_stop).unwrap_or_else(|error| {
+            let remedy = for_starting(&error, "need to start this program anew");
+            Some(Answer::Refused(format!("found no run ({error}), {remedy}")))
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use switchcost_facts::limits::{ending, may_have_ended};
 use switchcost_host::clock::monotonic;
 use switchcost_host::control::{PinGuard, pin};
 use switchcost_host::task::{Servant, Waited};
+use switchcost_remedies::for_starting;
 use switchcost_units::Nanos;
 
 use crate::protocol::{Message, Order};
@@ -39,7 +40,8 @@ impl Executor for ServantExecutor {
         match converse(order, latest, should_stop, take) {
             Ok(outcome) => outcome,
             Err(error) => RepetitionOutcome::Refused(format!(
-                "found no process for a repetition ({error}), need to start this program anew; check ulimit -u"
+                "found no process for a repetition ({error}), {}",
+                for_starting(&error, "need to start this program anew")
             )),
         }
     }

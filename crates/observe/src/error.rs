@@ -1,6 +1,8 @@
 use std::ffi::OsString;
 use std::io;
 
+use switchcost_remedies::for_starting;
+
 use crate::kernel::NoBpf;
 use crate::subject::SubjectError;
 
@@ -17,7 +19,10 @@ pub enum ObserveError {
     #[error("failed to observe: found no command, need one after --, such as switchcost observe -- ls")]
     NoCommand,
     /// The command cannot be run.
-    #[error("failed to start {program:?}: {source}, need a program that can be run; give its path, or look at PATH")]
+    #[error(
+        "failed to start {program:?}: {source}, {}",
+        for_starting(.source, "need a program that can be run; give its path, or look at PATH")
+    )]
     Start {
         /// Its first word.
         program: OsString,

@@ -5,9 +5,10 @@ use std::io;
 use aya::maps::{HashMap, MapData, Queue, RingBuf};
 use aya::programs::iter::IterLinkId;
 use aya::programs::{BtfTracePoint, Iter, ProgramError};
-use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
+use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use switchcost_host::signals::undisturbed;
+use switchcost_remedies::of_limits;
 
 use crate::container;
 use crate::counted::Options;
@@ -83,6 +84,14 @@ pub enum NoBpf {
          the container, or the container with --pid=host"
     )]
     Inside,
+    /// A limit is reached, which is not the kernel's fault.
+    #[error("found no room for BPF programs ({why}), {remedy}")]
+    Limited {
+        /// What the kernel says.
+        why: io::Error,
+        /// What is needed, and what helps.
+        remedy: &'static str,
+    },
     /// The kernel lacks something, or the rest of what may go wrong.
     #[error(
         "found a kernel that refuses {what} ({why}), need Linux 5.13 or newer with BPF tracepoints, and no lockdown"
@@ -98,7 +107,8 @@ pub enum NoBpf {
 impl NoBpf {
     /// Its tables cannot be mapped.
     pub(crate) fn no_tables(error: &io::Error) -> NoBpf {
-        NoBpf::Refused { what: "to share the program's tables".to_owned(), why: error.to_string() }
+        let refused = || NoBpf::Refused { what: "to share the program's tables".to_owned(), why: error.to_string() };
+        error.raw_os_error().and_then(limited).unwrap_or_else(refused)
     }
 }
 
@@ -118,7 +128,7 @@ impl Kernel {
         }
         // Before Linux 5.11 tables count as locked memory. Where that limit cannot be raised, loading fails and says so.
         let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
-        let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
+        let btf = Btf::from_sys_fs().map_err(|error| no_btf(&error))?;
         let mut loader = EbpfLoader::new();
         let (wants_events, counts_only) = (u8::from(options.wants_events), u8::from(options.counts_only));
         let (wants_scheduler_time, own_process) = (u8::from(options.wants_scheduler_time), std::process::id());
@@ -241,13 +251,30 @@ pub(crate) fn refused(what: &str, error: &EbpfError) -> NoBpf {
     of(what, error, error.to_string())
 }
 
+fn limited(number: i32) -> Option<NoBpf> {
+    let why = io::Error::from_raw_os_error(number);
+    of_limits(&why).map(|remedy| NoBpf::Limited { why, remedy })
+}
+
+pub(crate) fn no_btf(error: &BtfError) -> NoBpf {
+    system_number(error).and_then(limited).unwrap_or_else(|| NoBpf::NoBtf(error.to_string()))
+}
+
+/// What the system says behind an error.
+fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
+    std::iter::successors(Some(error), |error| error.source())
+        .find_map(|error| error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error))
+}
+
 /// Of what is behind an error, the system's own words decide.
 fn of(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
-    let system = std::iter::successors(Some(error), |error| error.source())
-        .find_map(|error| error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error));
+    let system = system_number(error);
     // A program that the verifier finds fault with is answered with EACCES, for root, too.
     if system == Some(rustix::io::Errno::PERM.raw_os_error()) {
         return NoBpf::NotAllowed;
+    }
+    if let Some(limited) = system.and_then(limited) {
+        return limited;
     }
     // Behind the first line comes what the verifier has to say: what it finds fault with at the end, but for what it has spent.
     let is_spent =
@@ -256,4 +283,24 @@ fn of(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> N
     let (first, last) = (lines.next().unwrap_or_default(), lines.rev().find(|line| !is_spent(line)));
     let why = [Some(first), last].into_iter().flatten().collect::<Vec<_>>().join(" ... ");
     NoBpf::Refused { what: what.to_owned(), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_reached_is_not_the_kernels_fault() {
+        let refused = |number| NoBpf::no_tables(&io::Error::from_raw_os_error(number)).to_string();
+        assert_eq!(
+            refused(rustix::io::Errno::MFILE.raw_os_error()),
+            "found no room for BPF programs (Too many open files (os error 24)), need one more open file than this process may have; \
+             raise the limit: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d"
+        );
+        assert_eq!(
+            refused(rustix::io::Errno::OPNOTSUPP.raw_os_error()),
+            "found a kernel that refuses to share the program's tables (Operation not supported (os error 95)), need Linux 5.13 or \
+             newer with BPF tracepoints, and no lockdown"
+        );
+    }
 }

@@ -15,7 +15,7 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use switchcost_observation::SampledStacks;
 use zerocopy::FromBytes;
 
-use crate::kernel::{NoBpf, refused, refused_program};
+use crate::kernel::{NoBpf, no_btf, refused, refused_program};
 use layout::{Control, Sample};
 use sums::Sums;
 
@@ -45,7 +45,7 @@ impl Stacks {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
         }
-        let btf = Btf::from_sys_fs().map_err(|error| NoBpf::NoBtf(error.to_string()))?;
+        let btf = Btf::from_sys_fs().map_err(|error| no_btf(&error))?;
         let (mut loader, own_process) = (EbpfLoader::new(), std::process::id());
         loader.btf(Some(&btf)).override_global("own_process", &own_process, true);
         let mut ebpf = loader.load(OBJECT).map_err(|error| refused("stacks", &error))?;

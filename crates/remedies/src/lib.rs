@@ -102,8 +102,8 @@ fn number(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(in_text)
 }
 
-/// What the system has only so much of, whatever it was wanted for.
-fn of_limits(error: &io::Error) -> Option<&'static str> {
+/// What the system has only so much of, whatever it was wanted for; none where it refuses for another reason.
+pub fn of_limits(error: &io::Error) -> Option<&'static str> {
     Some(match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
             "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last nofile in \

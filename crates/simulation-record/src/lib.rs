@@ -23,7 +23,7 @@ mod write;
 
 pub use error::{ReadSimulationError, WriteSimulationError};
 pub use read::{SimulationRecord, Tuples};
-pub use write::SimulationWriter;
+pub use write::{Returned, SimulationWriter, Unwritten};
 
 /// Name of the format; the record carries it with [`SIMULATION_VERSION`] behind a slash.
 ///

@@ -1,8 +1,9 @@
 //! Tuples on their way into the file. The names that their indices stand for are known only when the simulation has
-//! ended, so they wait on disk until then, in an unnamed file that vanishes with the program.
+//! ended, so they wait on disk until then, in an unnamed file that vanishes with the program. Where the disk is full, what more comes
+//! waits in memory: there will be no record, but what was simulated can still be shown.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use switchcost_simulation_result::{ByView, Interval, OfOthers};
@@ -14,34 +15,89 @@ const ARE_OTHERS_KNOWN: usize = ROW_BYTES - 1;
 /// The fastest level: a spool lives for minutes.
 const ZSTD_LEVEL: i32 = 1;
 
+/// No more than so much of a spool is in memory.
+const MOST_IN_MEMORY: usize = 256 << 20;
+
 pub(crate) struct Spool {
-    encoder: zstd::Encoder<'static, BufWriter<File>>,
+    encoder: zstd::Encoder<'static, BufWriter<Place>>,
 }
 
 impl Spool {
     /// An empty spool in a folder with room.
     pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
-        let file = tempfile::tempfile_in(folder)?;
-        Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, file), ZSTD_LEVEL)? })
+        let place = Place::new(tempfile::tempfile_in(folder)?);
+        Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, place), ZSTD_LEVEL)? })
     }
 
     pub(crate) fn push(&mut self, tuples: &[Interval]) -> io::Result<()> {
         tuples.iter().try_for_each(|tuple| self.encoder.write_all(&packed(tuple)))
     }
 
-    /// The same tuples from the first on.
-    pub(crate) fn rewind(self) -> io::Result<SpoolReader> {
-        let mut file = self.encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.seek(SeekFrom::Start(0))?;
-        Ok(SpoolReader { decoder: zstd::Decoder::new(file)? })
+    /// The same tuples from the first on, and why not all of them are on disk.
+    pub(crate) fn rewind(self) -> io::Result<(SpoolReader, Option<io::Error>)> {
+        let mut place = self.encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let refused = place.refused.take();
+        Ok((SpoolReader::from_the_first(place)?, refused))
+    }
+}
+
+/// A file, and in memory what it did not take.
+struct Place {
+    file: File,
+    rest: Cursor<Vec<u8>>,
+    refused: Option<io::Error>,
+}
+
+impl Place {
+    fn new(file: File) -> Place {
+        Place { file, rest: Cursor::default(), refused: None }
+    }
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.refused.is_none() {
+            match self.file.write(bytes) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => self.refused = Some(error),
+                done => return done,
+            }
+        }
+        if self.rest.get_ref().len() + bytes.len() > MOST_IN_MEMORY {
+            return Err(self.refused.take().unwrap_or_else(|| io::ErrorKind::StorageFull.into()));
+        }
+        self.rest.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Place {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self.file.read(bytes)? {
+            0 => self.rest.read(bytes),
+            count => Ok(count),
+        }
     }
 }
 
 pub(crate) struct SpoolReader {
-    decoder: zstd::Decoder<'static, BufReader<File>>,
+    decoder: zstd::Decoder<'static, BufReader<Place>>,
 }
 
 impl SpoolReader {
+    fn from_the_first(mut place: Place) -> io::Result<SpoolReader> {
+        place.file.seek(SeekFrom::Start(0))?;
+        place.rest.set_position(0);
+        Ok(SpoolReader { decoder: zstd::Decoder::new(place)? })
+    }
+
+    /// From the first tuple on, however far it was read.
+    pub(crate) fn again(self) -> io::Result<SpoolReader> {
+        SpoolReader::from_the_first(self.decoder.finish().into_inner())
+    }
+
     /// Fills `tuples` with the next ones, `count` of them unless the spool ends.
     pub(crate) fn next(&mut self, tuples: &mut Vec<Interval>, count: u64) -> io::Result<()> {
         tuples.clear();
@@ -120,7 +176,8 @@ mod tests {
         let other = Interval { task: 7, of_others: None, ..tuple };
         let mut spool = Spool::create_in(&std::env::temp_dir()).expect("room");
         spool.push(&[tuple, other]).expect("room");
-        let mut reader = spool.rewind().expect("there");
+        let (mut reader, refused) = spool.rewind().expect("there");
+        assert!(refused.is_none());
         let mut tuples = Vec::new();
         reader.next(&mut tuples, 1).expect("one");
         assert_eq!(tuples, [tuple]);
@@ -128,5 +185,23 @@ mod tests {
         assert_eq!(tuples, [other]);
         reader.next(&mut tuples, 5).expect("none");
         assert_eq!(tuples, []);
+    }
+    #[test]
+    fn what_a_full_disk_does_not_take_waits_in_memory() {
+        // No room at all, and a file that takes the first bytes: each write is answered in full or not at all.
+        let full = File::options().read(true).write(true).open("/dev/full").expect("a device");
+        let mut place = Place::new(full);
+        place.write_all(b"all of it").expect("in memory");
+        assert_eq!(place.refused.as_ref().map(io::Error::kind), Some(io::ErrorKind::StorageFull));
+        assert_eq!(place.rest.get_ref(), b"all of it");
+        let mut halved = Place::new(tempfile::tempfile().expect("room"));
+        halved.write_all(b"on disk, ").expect("room");
+        halved.refused = Some(io::ErrorKind::StorageFull.into());
+        halved.write_all(b"in memory").expect("in memory");
+        halved.file.seek(SeekFrom::Start(0)).expect("a file");
+        halved.rest.set_position(0);
+        assert_eq!(io::read_to_string(&mut halved).expect("both"), "on disk, in memory");
+        let too_much = halved.write_all(&vec![0; MOST_IN_MEMORY]);
+        assert_eq!(too_much.expect_err("a bound").kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -25,6 +25,9 @@ use crate::unnamed::Draft;
 /// Rows that are in memory at once, and in a row group.
 pub(crate) const ROW_GROUP_ROWS: u64 = 1 << 20;
 
+/// Rows of a batch that is given back.
+const RETURNED_AT_ONCE: u64 = 1 << 16;
+
 /// What the footer has beside the head: the row groups. At least this is left for them.
 const FOOTER_RESERVE_BYTES: usize = FOOTER_LIMIT_BYTES / 2;
 
@@ -87,22 +90,73 @@ impl SimulationWriter {
 
     /// Writes the file, and gives it its name.
     pub fn finish(self, head: &Simulation) -> Result<(), WriteSimulationError> {
+        self.finish_or_return(head).map_err(|unwritten| unwritten.error)
+    }
+
+    /// The same, and where there is no room for the file, its tuples.
+    pub fn finish_or_return(self, head: &Simulation) -> Result<(), Unwritten> {
         self.largest.check(head)?;
-        let json = serde_json::to_string(head).map_err(io::Error::from);
-        let path = self.path.clone();
+        let SimulationWriter { path, readers, spool, row_group_rows, .. } = self;
         let failed = |source| WriteSimulationError::Write { path: path.clone(), source };
-        let json = json.map_err(failed)?;
-        if json.len() > FOOTER_RESERVE_BYTES {
-            let (found_bytes, limit_bytes) = (json.len(), FOOTER_RESERVE_BYTES);
-            return Err(WriteSimulationError::Head { found_bytes, limit_bytes });
+        let (mut spool, refused) = spool.rewind().map_err(failed)?;
+        let written = match refused {
+            Some(error) => Err(failed(error)),
+            None => write(&path, readers, &mut spool, head, row_group_rows),
+        };
+        written.map_err(|error| Unwritten { error, tuples: spool.again().ok().map(Returned) })
+    }
+}
+
+/// A record that could not be written.
+pub struct Unwritten {
+    /// Why.
+    pub error: WriteSimulationError,
+    /// What would be in it beside the head, where that is still known.
+    pub tuples: Option<Returned>,
+}
+
+impl From<WriteSimulationError> for Unwritten {
+    fn from(error: WriteSimulationError) -> Unwritten {
+        Unwritten { error, tuples: None }
+    }
+}
+
+/// The tuples of a record that could not be written, batch by batch.
+pub struct Returned(SpoolReader);
+
+impl Iterator for Returned {
+    type Item = io::Result<Vec<Interval>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut tuples = Vec::new();
+        match self.0.next(&mut tuples, RETURNED_AT_ONCE) {
+            Ok(()) if tuples.is_empty() => None,
+            read => Some(read.map(|()| tuples)),
         }
-        let draft = Draft::create_in(folder_of(&path), self.readers).map_err(failed)?;
-        write_file(draft.as_file(), self.spool, head, json, self.row_group_rows).map_err(failed)?;
-        draft.as_file().sync_all().map_err(failed)?;
-        match draft.keep(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(WriteSimulationError::Exists(path)),
-            done => done.map_err(failed),
+    }
+}
+
+fn write(
+    path: &Path,
+    readers: Readers,
+    spool: &mut SpoolReader,
+    head: &Simulation,
+    rows: u64,
+) -> Result<(), WriteSimulationError> {
+    let failed = |source| WriteSimulationError::Write { path: path.to_owned(), source };
+    let json = serde_json::to_string(head).map_err(io::Error::from).map_err(failed)?;
+    if json.len() > FOOTER_RESERVE_BYTES {
+        let (found_bytes, limit_bytes) = (json.len(), FOOTER_RESERVE_BYTES);
+        return Err(WriteSimulationError::Head { found_bytes, limit_bytes });
+    }
+    let draft = Draft::create_in(folder_of(path), readers).map_err(failed)?;
+    write_file(draft.as_file(), spool, head, json, rows).map_err(failed)?;
+    draft.as_file().sync_all().map_err(failed)?;
+    match draft.keep(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(WriteSimulationError::Exists(path.to_owned()))
         }
+        done => done.map_err(failed),
     }
 }
 
@@ -126,10 +180,10 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn write_file(file: &File, spool: Spool, head: &Simulation, json: String, rows: u64) -> io::Result<()> {
+fn write_file(file: &File, spool: &mut SpoolReader, head: &Simulation, json: String, rows: u64) -> io::Result<()> {
     let refused = AtomicI32::new(0);
     let watched = Watched { file, refused: &refused };
-    write_parquet(watched, spool.rewind()?, head, json, rows).map_err(|error| match refused.load(Relaxed) {
+    write_parquet(watched, spool, head, json, rows).map_err(|error| match refused.load(Relaxed) {
         0 => as_io(error),
         number => io::Error::from_raw_os_error(number),
     })?;
@@ -168,7 +222,7 @@ fn as_io(error: ParquetError) -> io::Error {
 
 fn write_parquet(
     file: Watched<'_>,
-    mut spool: SpoolReader,
+    spool: &mut SpoolReader,
     head: &Simulation,
     json: String,
     rows: u64,

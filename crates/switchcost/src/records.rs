@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use switchcost_analysis::simulation::{Analyser, Findings, Options};
-use switchcost_simulation_record::SimulationRecord;
+use switchcost_simulation_record::{Returned, SimulationRecord};
 use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
@@ -17,4 +17,13 @@ pub(crate) fn simulation(path: &Path, options: Options) -> Result<(Simulation, F
     }
     let findings = analyser.finish();
     Ok((record.head, findings))
+}
+
+/// What is found in the tuples of a simulation that is in no file; none where they cannot be read.
+pub(crate) fn unrecorded(head: &Simulation, tuples: Returned) -> Option<Findings> {
+    let mut analyser = Analyser::new(head, Options::default());
+    for batch in tuples {
+        analyser.add(&batch.ok()?);
+    }
+    Some(analyser.finish())
 }

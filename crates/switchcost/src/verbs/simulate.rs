@@ -2,6 +2,7 @@
 
 mod at_once;
 mod designs;
+mod ended;
 mod orders;
 mod part;
 mod places;
@@ -12,7 +13,7 @@ mod trials;
 mod user_only;
 mod warm_up;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use switchcost_trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
 
@@ -24,10 +25,10 @@ use crate::output::Output;
 use crate::redact;
 use crate::runs::Place;
 use crate::signals::Interrupt;
-use crate::verbs::report;
 use crate::verbs::trace::capture::{Live, NewTrace, Session};
 use crate::verbs::trace::look;
 
+use ended::Ended;
 use run::Run;
 use skip::Skip;
 
@@ -87,10 +88,10 @@ fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
 fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let Some((record, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
+    let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
     };
-    let shown = report::show(&record, &arguments.form, arguments.verbosity, output)?;
+    let shown = ended.show(arguments, output)?;
     Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Record }))
 }
 
@@ -99,13 +100,13 @@ fn print_notes(header: &TraceHeader) {
     header.notes.iter().for_each(|note| say!("{note}"));
 }
 
-/// Simulates a trace: where the record is, and whether it is of all of the trace; none where there is nothing in it.
+/// Simulates a trace: what is left of that, and whether it is of all of the trace; none where there is nothing in it.
 fn simulate(
     path: &Path,
     arguments: &DesignArguments,
     record: Option<Place>,
     interrupt: &Interrupt,
-) -> Result<Option<(PathBuf, bool)>, Failure> {
+) -> Result<Option<(Ended, bool)>, Failure> {
     let reader = look::open(path)?;
     let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header(), record)?;
     let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
@@ -114,11 +115,11 @@ fn simulate(
     if run.is_empty() {
         return Ok(None);
     }
-    let record = run.finish(incomplete.clone())?;
+    let ended = run.finish(incomplete.clone())?;
     if let Some(why) = &incomplete {
         say!("not all of {} is simulated: {why}", path.display());
     }
-    Ok(Some((record, incomplete.is_none())))
+    Ok(Some((ended, incomplete.is_none())))
 }
 
 /// Simulates what comes until it ends; gives the reason where that is not the end of the trace.
@@ -197,13 +198,13 @@ pub(crate) fn live(
     };
     // What was simulated before a failure is whole, and is kept with what ended it.
     let record = if run.is_empty() { None } else { Some(run.finish(incomplete)) };
-    let ended = outcome?;
-    ended.report(is_redacted);
+    let programs = outcome?;
+    programs.report(is_redacted);
     kept?;
     let Some(record) = record.transpose()? else {
         return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));
     };
-    let shown = report::show(&record, &arguments.form, arguments.verbosity, output)?;
-    let ended = ended.exit(&interrupt);
+    let shown = record.show(arguments, output)?;
+    let ended = programs.exit(&interrupt);
     Ok(if ended == Exit::Success { shown } else { ended })
 }

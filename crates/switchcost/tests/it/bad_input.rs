@@ -109,6 +109,8 @@ fn a_record_is_never_overwritten() {
     for ran in [
         place.measure(&["--mechanism", "fiber"]),
         place.run(&["simulate", text(&trace), "--design", "mogul-1a", "--record", &record]),
+        place.run(&["observe", "--record", &record, "--", "true"]),
+        place.run(&["ab", "--record", &record, "--", "--quick"]),
     ] {
         // As where a trace would take the place of a file.
         assert_eq!(ran.code, 2);

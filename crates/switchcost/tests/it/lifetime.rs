@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Place, is_root, running, wait_until};
+use crate::common::{Place, Ran, is_root, running, text, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A run that would take long, started and left until its record holds samples.
@@ -132,18 +132,17 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
     assert!(place.run(&["report", &place.record()]).stdout.contains("cut off"));
 }
 
-#[test]
-fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
+/// Runs a command where DISK is a full disk that has room for `left` bytes; none without the right to mount one.
+fn on_a_full_disk(place: &Place, left: usize, words: &str) -> Option<Ran> {
     if !is_root() {
         eprintln!("skipped: no right to mount a small disk");
-        return;
+        return None;
     }
-    let place = Place::new();
     let disk = place.path("disk");
-    std::fs::create_dir(&disk).expect("a folder");
+    let _ = std::fs::create_dir(&disk);
     let script = format!(
-        "mount -t tmpfs -o size=16k none '{disk}' && head -c 16384 /dev/zero > '{disk}/other' && '{program}' observe --no-bpf \
-         --no-calibration --record '{disk}/o.json' -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done'",
+        "export DISK='{disk}' && mount -t tmpfs -o size=64k none \"$DISK\" && head -c {} /dev/zero > \"$DISK/other\" && '{program}' {words}",
+        (64 << 10) - left,
         disk = disk.display(),
         program = env!("CARGO_BIN_EXE_switchcost"),
     );
@@ -155,12 +154,42 @@ fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
     let ran = crate::common::ran(output);
     if ran.stderr.contains("unshare failed") || ran.stderr.contains("mount:") {
         eprintln!("skipped: no right to mount a small disk ({})", ran.stderr);
-        return;
+        return None;
     }
+    Some(ran)
+}
+
+#[test]
+fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
+    let place = Place::new();
+    let words = "observe --no-bpf --no-calibration --record \"$DISK/o.json\" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done'";
+    let Some(ran) = on_a_full_disk(&place, 0, words) else { return };
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("failed to write the record"), "{}", ran.stderr);
     assert!(ran.stdout.starts_with("sh switched") && ran.stdout.contains("Who pays"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("switchcost report"), "there is no record: {}", ran.stdout);
+}
+
+#[test]
+fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
+    let place = Place::new();
+    let trace = place.path("walks.sct");
+    let made = place.run(&["trace", "walks", "--size", "64KiB", "--turns", "400", "-o", text(&trace)]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let simulate = format!("simulate '{}' --design mogul-1a --format json", trace.display());
+    let kept = place.run(&["simulate", text(&trace), "--design", "mogul-1a", "--format", "json"]);
+    assert_eq!(kept.code, 0, "{}", kept.stderr);
+    // No room for what waits for the end, room for a part of it, and room for that but not for the record.
+    for left in [0, 4 << 10, 16 << 10] {
+        let Some(ran) = on_a_full_disk(&place, left, &format!("{simulate} --record \"$DISK/s.parquet\"")) else {
+            return;
+        };
+        assert_eq!(ran.code, 1, "{left}: {}", ran.stderr);
+        assert!(ran.stderr.contains("took no more (No space left on device"), "{left}: {}", ran.stderr);
+        let designs = |ran: &Ran| ran.json()["designs"].clone();
+        assert_eq!(designs(&ran), designs(&kept), "{left}");
+        assert!(designs(&ran).is_array(), "{}", ran.stdout);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use switchcost_analysis::compare::{Analysed, Arm, Comparison, Request, compare};
 use switchcost_host::clock::monotonic;
 use switchcost_host::setup::{Kept, NotKept, Setup};
 use switchcost_measure::sides::{Runs, Side};
-use switchcost_record::MeasureRecord;
+use switchcost_record::{MeasureRecord, WriteRecordError};
 use switchcost_units::Nanos;
 
 use super::POWER;
@@ -39,7 +40,10 @@ impl Folders {
     /// New ones.
     pub(super) fn make(all: &Path) -> Result<Folders, Failure> {
         for folder in [all.to_owned(), all.join("base"), all.join("new")] {
-            let failed = |source| Failure::Output { path: folder.clone(), source };
+            let failed = |source: io::Error| match source.kind() {
+                io::ErrorKind::AlreadyExists => Failure::Write(WriteRecordError::Exists(folder.clone())),
+                _ => Failure::Output { path: folder.clone(), source },
+            };
             fs::create_dir(&folder).map_err(failed)?;
         }
         Ok(Folders { all: all.to_owned() })

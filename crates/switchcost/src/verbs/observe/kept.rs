@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use switchcost_host::draft::Draft;
 use switchcost_observation::Observation;
 use switchcost_observe::NoBpf;
-use switchcost_record::Readers;
+use switchcost_record::{Readers, WriteRecordError};
 
 use crate::exit::Failure;
 use crate::runs::Place;
@@ -28,7 +28,7 @@ impl Kept {
     pub(super) fn claim(place: Place) -> Result<Kept, Failure> {
         let Place { path, .. } = &place;
         if path.symlink_metadata().is_ok() {
-            return Err(Failure::Taken(path.clone()));
+            return Err(Failure::Write(WriteRecordError::Exists(path.clone())));
         }
         let draft = Draft::of(path).map_err(|source| Failure::Output { path: path.clone(), source })?;
         Ok(Kept { place, draft: Some(draft), next_at: Instant::now() + EACH })

@@ -45,6 +45,11 @@ impl Loaded {
         Loaded { name: String::new(), content: observed(record) }
     }
 
+    /// The same of a simulation.
+    pub(crate) fn simulated(head: Simulation, findings: simulation::Findings) -> Loaded {
+        Loaded { name: String::new(), content: Content::Simulated { head: Box::new(head), findings } }
+    }
+
     /// The same with what earlier runs of the machine differ by, where a folder of their records is named.
     pub(super) fn beside(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
         let Some(earlier) = earlier else { return Ok(self) };

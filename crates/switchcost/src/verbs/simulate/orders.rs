@@ -1,28 +1,26 @@
 //! A trace in other orders than its own: each schedule with each quantum, one simulation after the other.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use switchcost_analysis::simulation::{Findings, Options, over_orders};
+use switchcost_analysis::simulation::over_orders;
 use switchcost_design::Design;
 use switchcost_report::simulate::render_orders;
-use switchcost_report::{Format, Style, plain};
-use switchcost_simulation_result::Simulation;
+use switchcost_report::{Format, Style};
 use switchcost_trace::TraceFile;
 use switchcost_trace::reorder::{Reordered, Schedule, Streams, StreamsReader};
 use switchcost_units::Nanos;
 
+use super::ended::{Ended, Several};
 use super::{DEFAULT_INTERVAL, Run, designs, feed, print_notes};
 use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};
 use crate::cli::trace::QUANTUM_INSTRUCTIONS;
 use crate::exit::{Exit, Failure};
 use crate::kinds;
 use crate::output::Output;
-use crate::records::simulation;
 use crate::runs::Place;
 use crate::signals::Interrupt;
-use crate::verbs::report;
 use crate::verbs::trace::look;
 
 /// Who runs next, and for how many instructions.
@@ -118,23 +116,28 @@ pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) ->
     let interrupt = Interrupt::watch()?;
     print_notes(open(path)?.header());
     let Some(streams) = take_apart(path, &interrupt)? else { return Ok(interrupt.exit().unwrap_or(Exit::Broken)) };
-    let mut records = Vec::new();
+    let mut ended = Vec::new();
     for (number, order) in orders.iter().enumerate() {
         let record = if orders.len() == 1 { None } else { Some(new_record(number + 1)?) };
-        match simulate(path, *order, &streams, arguments, record, &interrupt)? {
-            Some(record) => records.push(record),
-            None => return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned())),
-        }
-        if interrupt.is_raised() {
+        let Some(one) = simulate(path, *order, &streams, arguments, record, &interrupt)? else {
+            return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
+        };
+        let is_recorded = one.is_recorded();
+        ended.push(one);
+        if interrupt.is_raised() || !is_recorded {
             break;
         }
     }
-    if let [record] = records.as_slice() {
-        let shown = report::show(record, &arguments.form, arguments.verbosity, output)?;
+    if ended.len() == 1
+        && let Some(one) = ended.pop()
+    {
+        let shown = one.show(arguments, output)?;
         return Ok(interrupt.exit().unwrap_or(shown));
     }
-    let text = text(&records, arguments, output.style(arguments.verbosity))?;
+    let several = Several::load(ended)?;
+    let text = text(&several, arguments, output.style(arguments.verbosity));
     output.write(&text)?;
+    several.check()?;
     Ok(interrupt.exit().unwrap_or(Exit::Success))
 }
 
@@ -167,7 +170,7 @@ fn simulate(
     arguments: &DesignArguments,
     record: Option<Place>,
     interrupt: &Interrupt,
-) -> Result<Option<PathBuf>, Failure> {
+) -> Result<Option<Ended>, Failure> {
     let file = open(path)?;
     let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), file.header(), record)?
         .in_order(order.name(), order.quantum());
@@ -181,15 +184,10 @@ fn simulate(
 }
 
 /// What several orders come to, and where the rest is.
-fn text(records: &[PathBuf], arguments: &DesignArguments, style: Style) -> Result<String, Failure> {
-    let read = |path: &PathBuf| simulation(path, Options::default());
-    let loaded: Vec<(Simulation, Findings)> = records.iter().map(read).collect::<Result<_, _>>()?;
+fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
+    let loaded = &several.contents;
     let orders = over_orders(&loaded.iter().map(|(head, findings)| (head, findings)).collect::<Vec<_>>());
     let source = loaded.first().map_or("", |(head, _)| head.trace.source.as_str());
     let text = render_orders(source, &orders, arguments.form.format, style);
-    if arguments.form.format != Format::Table {
-        return Ok(text);
-    }
-    let names: Vec<String> = records.iter().map(|path| plain(&path.display().to_string()).into_owned()).collect();
-    Ok(format!("{text}\ncurves: switchcost report -o page.html {}\n", names.join(" ")))
+    if arguments.form.format == Format::Table { text + &several.curves() } else { text }
 }

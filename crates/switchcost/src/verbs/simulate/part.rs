@@ -13,7 +13,6 @@ use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::signals::Interrupt;
-use crate::verbs::report;
 
 /// Where the last uses before it are known, first levels are right at once, and those behind them soon.
 const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
@@ -55,8 +54,8 @@ pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments)
         warm_up_instructions: warm_up,
         without_warm_up: Vec::new(),
     };
-    let record = run.of_part(part, check.map(WithoutWarmUps::finish)).finish(incomplete)?;
-    let shown = report::show(&record, &arguments.designs.form, arguments.designs.verbosity, output)?;
+    let ended = run.of_part(part, check.map(WithoutWarmUps::finish)).finish(incomplete)?;
+    let shown = ended.show(&arguments.designs, output)?;
     Ok(interrupt.exit().unwrap_or(shown))
 }
 

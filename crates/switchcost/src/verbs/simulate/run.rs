@@ -7,7 +7,7 @@ use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
 use switchcost_profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, LEFT_OUT};
-use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter};
+use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter, Unwritten};
 use switchcost_simulation_result::{
     DesignPrices, DesignResult, GuestFacts, Interval, PartResult, Simulation, TraceFacts, TracePart,
 };
@@ -16,6 +16,7 @@ use time::OffsetDateTime;
 
 use super::LIVE;
 use super::designs::HOST;
+use super::ended::Ended;
 use super::places::Names;
 use super::user_only::without_kernel;
 use super::warm_up::differences;
@@ -25,6 +26,7 @@ use crate::exit::Failure;
 use crate::kinds;
 use crate::messages::say;
 use crate::prices;
+use crate::records::unrecorded;
 use crate::redact;
 use crate::runs::{self, Place};
 
@@ -183,8 +185,8 @@ impl Run {
         !self.has_blocks
     }
 
-    /// Ends the simulation, and gives the path of its record.
-    pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<PathBuf, Failure> {
+    /// Ends the simulation.
+    pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<Ended, Failure> {
         let symbols = self.symbols.unwrap_or_else(|| places::symbols_of(Path::new(&self.source)));
         let mut names = Names::new(symbols);
         let mut outcome = self.simulator.finish(&mut self.tuples, &mut |object, offset| names.of_data(object, offset));
@@ -227,8 +229,15 @@ impl Run {
             designs: outcome.designs,
             prices,
         };
-        self.writer.finish(&head)?;
-        say!("record {}", self.path.display());
-        Ok(self.path)
+        match self.writer.finish_or_return(&head) {
+            Ok(()) => {
+                say!("record {}", self.path.display());
+                Ok(Ended::Recorded(self.path))
+            }
+            Err(Unwritten { error, tuples }) => match tuples.and_then(|tuples| unrecorded(&head, tuples)) {
+                Some(findings) => Ok(Ended::Unrecorded(Box::new((head, findings)), error)),
+                None => Err(error.into()),
+            },
+        }
     }
 }

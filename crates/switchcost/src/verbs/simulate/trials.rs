@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use switchcost_analysis::simulation::{Findings, Options, over_trials};
-use switchcost_report::plain;
 use switchcost_report::simulate::render_trials;
 use switchcost_report::{Format, Style};
 use switchcost_simulation_result::Simulation;
 
+use super::ended::Several;
 use super::{LIVE, orders, print_notes, refuse_capture_flags, simulate};
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::records::simulation;
 use crate::signals::Interrupt;
 use crate::verbs::trace::look;
 
@@ -31,35 +30,33 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     }
     let output = Output::claim(designs.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let (mut records, mut are_whole) = (Vec::new(), true);
+    let (mut ended, mut are_whole) = (Vec::new(), true);
     for (number, path) in paths.iter().enumerate() {
         print_notes(look::open(path)?.header());
         let record = orders::new_record(number + 1)?;
-        let Some((record, is_whole)) = simulate(path, designs, Some(record), &interrupt)? else {
+        let Some((one, is_whole)) = simulate(path, designs, Some(record), &interrupt)? else {
             return interrupt.exit().ok_or_else(|| Failure::Empty(path.clone()));
         };
-        records.push(record);
+        let is_recorded = one.is_recorded();
+        ended.push(one);
         are_whole &= is_whole;
-        if interrupt.is_raised() {
+        if interrupt.is_raised() || !is_recorded {
             break;
         }
     }
-    let text = text(&records, designs, output.style(designs.verbosity))?;
+    let several = Several::load(ended)?;
+    let text = text(&several, designs, output.style(designs.verbosity));
     output.write(&text)?;
+    several.check()?;
     Ok(interrupt.exit().unwrap_or(if are_whole { Exit::Success } else { Exit::Record }))
 }
 
 /// What the trials come to, and where the rest is.
-fn text(records: &[PathBuf], arguments: &DesignArguments, style: Style) -> Result<String, Failure> {
-    let read = |path: &PathBuf| simulation(path, Options::default());
-    let loaded: Vec<(Simulation, Findings)> = records.iter().map(read).collect::<Result<_, _>>()?;
+fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
+    let loaded = &several.contents;
     let findings: Vec<Findings> = loaded.iter().map(|(_, findings)| findings.clone()).collect();
     let designs = over_trials(&findings, Options::default().confidence);
     let trials: Vec<(&Simulation, &Findings)> = loaded.iter().map(|(head, findings)| (head, findings)).collect();
     let text = render_trials(&trials, &designs, arguments.form.format, style);
-    if arguments.form.format != Format::Table {
-        return Ok(text);
-    }
-    let names: Vec<String> = records.iter().map(|path| plain(&path.display().to_string()).into_owned()).collect();
-    Ok(format!("{text}\ncurves: switchcost report -o page.html {}\n", names.join(" ")))
+    if arguments.form.format == Format::Table { text + &several.curves() } else { text }
 }

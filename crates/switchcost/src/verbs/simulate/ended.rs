@@ -1,0 +1,82 @@
+//! What is left of a simulation: its record, or where that could not be written what would be in it.
+
+use std::path::PathBuf;
+
+use switchcost_analysis::simulation::{Findings, Options};
+use switchcost_report::plain;
+use switchcost_simulation_record::WriteSimulationError;
+use switchcost_simulation_result::Simulation;
+
+use crate::cli::simulate::DesignArguments;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::records::simulation;
+use crate::verbs::report::{self, Loaded};
+
+pub(super) enum Ended {
+    /// It is there.
+    Recorded(PathBuf),
+    /// It is gone with this process, and so is shown before the error.
+    Unrecorded(Box<(Simulation, Findings)>, WriteSimulationError),
+}
+
+impl Ended {
+    /// Whether there is room for another.
+    pub(super) fn is_recorded(&self) -> bool {
+        matches!(self, Ended::Recorded(_))
+    }
+
+    /// Writes what was found.
+    pub(super) fn show(self, arguments: &DesignArguments, output: Output) -> Result<Exit, Failure> {
+        let (form, verbosity) = (&arguments.form, arguments.verbosity);
+        match self {
+            Ended::Recorded(record) => report::show(&record, form, verbosity, output),
+            Ended::Unrecorded(content, error) => {
+                let (head, findings) = *content;
+                report::show_text(&Loaded::simulated(head, findings), form, verbosity, output)?;
+                Err(Failure::WriteSimulation(error))
+            }
+        }
+    }
+}
+
+/// Several beside each other.
+pub(super) struct Several {
+    pub(super) contents: Vec<(Simulation, Findings)>,
+    records: Vec<PathBuf>,
+    unrecorded: Option<WriteSimulationError>,
+}
+
+impl Several {
+    pub(super) fn load(ended: Vec<Ended>) -> Result<Several, Failure> {
+        let mut several = Several { contents: Vec::new(), records: Vec::new(), unrecorded: None };
+        for one in ended {
+            match one {
+                Ended::Recorded(record) => {
+                    several.contents.push(simulation(&record, Options::default())?);
+                    several.records.push(record);
+                }
+                Ended::Unrecorded(content, error) => {
+                    several.contents.push(*content);
+                    several.unrecorded = Some(error);
+                }
+            }
+        }
+        Ok(several)
+    }
+
+    /// Where the curves are, behind a table; nothing where no record has them.
+    pub(super) fn curves(&self) -> String {
+        if self.records.is_empty() {
+            return String::new();
+        }
+        let names: Vec<String> =
+            self.records.iter().map(|path| plain(&path.display().to_string()).into_owned()).collect();
+        format!("\ncurves: switchcost report -o page.html {}\n", names.join(" "))
+    }
+
+    /// The error of the record that could not be written, to be said when the rest is.
+    pub(super) fn check(self) -> Result<(), Failure> {
+        self.unrecorded.map_or(Ok(()), |error| Err(Failure::WriteSimulation(error)))
+    }
+}
