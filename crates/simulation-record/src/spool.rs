@@ -1,4 +1,4 @@
-//! Tuples on their way into the file. The names that their indices stand for are known only when the simulation has
+//! Intervals on their way into the file. The names that their indices stand for are known only when the simulation has
 //! ended, so they wait on disk until then, in an unnamed file that vanishes with the program.
 
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
-/// Bytes of a tuple in the spool.
+/// Bytes of an interval in the spool.
 const ROW_BYTES: usize = 87;
 const ARE_OTHERS_KNOWN: usize = ROW_BYTES - 1;
 
@@ -25,11 +25,11 @@ impl Spool {
         Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, file), ZSTD_LEVEL)? })
     }
 
-    pub(crate) fn push(&mut self, tuples: &[Interval]) -> io::Result<()> {
-        tuples.iter().try_for_each(|tuple| self.encoder.write_all(&packed(tuple)))
+    pub(crate) fn push(&mut self, intervals: &[Interval]) -> io::Result<()> {
+        intervals.iter().try_for_each(|interval| self.encoder.write_all(&packed(interval)))
     }
 
-    /// The same tuples from the first on.
+    /// The same intervals from the first on.
     pub(crate) fn rewind(self) -> io::Result<SpoolReader> {
         let mut file = self.encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.seek(SeekFrom::Start(0))?;
@@ -42,13 +42,13 @@ pub(crate) struct SpoolReader {
 }
 
 impl SpoolReader {
-    /// Fills `tuples` with the next ones, `count` of them unless the spool ends.
-    pub(crate) fn next(&mut self, tuples: &mut Vec<Interval>, count: u64) -> io::Result<()> {
-        tuples.clear();
+    /// Fills `intervals` with the next ones, `count` of them unless the spool ends.
+    pub(crate) fn next(&mut self, intervals: &mut Vec<Interval>, count: u64) -> io::Result<()> {
+        intervals.clear();
         let mut row = [0; ROW_BYTES];
         for _ in 0..count {
             match self.decoder.read_exact(&mut row) {
-                Ok(()) => tuples.push(unpacked(&row)),
+                Ok(()) => intervals.push(unpacked(&row)),
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(error) => return Err(error),
             }
@@ -57,20 +57,28 @@ impl SpoolReader {
     }
 }
 
-fn packed(tuple: &Interval) -> [u8; ROW_BYTES] {
+fn packed(interval: &Interval) -> [u8; ROW_BYTES] {
     let mut row = [0; ROW_BYTES];
-    row[..2].copy_from_slice(&tuple.design.to_le_bytes());
-    let small = [tuple.segment, tuple.segments, tuple.task, tuple.process, tuple.cause, tuple.end, tuple.interval];
+    row[..2].copy_from_slice(&interval.design.to_le_bytes());
+    let small = [
+        interval.segment,
+        interval.segments,
+        interval.task,
+        interval.process,
+        interval.cause,
+        interval.end,
+        interval.number,
+    ];
     for (bytes, value) in row[2..30].chunks_exact_mut(4).zip(small) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
-    let OfOthers { lost, gained, first_touches } = tuple.of_others.unwrap_or_default();
-    let ByView { shared, private, flushed } = tuple.cycles;
-    let large = [tuple.instructions, shared, private, flushed, lost, gained, first_touches];
+    let OfOthers { lost, gained, first_touches } = interval.of_others.unwrap_or_default();
+    let ByView { shared, private, flushed } = interval.cycles;
+    let large = [interval.instructions, shared, private, flushed, lost, gained, first_touches];
     for (bytes, value) in row[30..].chunks_exact_mut(8).zip(large) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
-    row[ARE_OTHERS_KNOWN] = tuple.of_others.is_some().into();
+    row[ARE_OTHERS_KNOWN] = interval.of_others.is_some().into();
     row
 }
 
@@ -87,7 +95,7 @@ fn unpacked(row: &[u8; ROW_BYTES]) -> Interval {
         process: small(3),
         cause: small(4),
         end: small(5),
-        interval: small(6),
+        number: small(6),
         instructions: large(0),
         cycles: ByView { shared: large(1), private: large(2), flushed: large(3) },
         of_others: (row[ARE_OTHERS_KNOWN] != 0).then(|| OfOthers {
@@ -103,8 +111,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tuple_is_the_same_after_the_spool() {
-        let tuple = Interval {
+    fn an_interval_is_the_same_after_the_spool() {
+        let interval = Interval {
             design: 0x0102,
             segment: 1,
             segments: 2,
@@ -112,21 +120,21 @@ mod tests {
             process: 4,
             cause: 5,
             end: 6,
-            interval: u32::MAX,
+            number: u32::MAX,
             instructions: u64::MAX,
             cycles: ByView { shared: 8, private: 9, flushed: u64::MAX - 1 },
             of_others: Some(OfOthers { lost: 10, gained: 11, first_touches: u64::MAX - 2 }),
         };
-        let other = Interval { task: 7, of_others: None, ..tuple };
+        let other = Interval { task: 7, of_others: None, ..interval };
         let mut spool = Spool::create_in(&std::env::temp_dir()).expect("room");
-        spool.push(&[tuple, other]).expect("room");
+        spool.push(&[interval, other]).expect("room");
         let mut reader = spool.rewind().expect("there");
-        let mut tuples = Vec::new();
-        reader.next(&mut tuples, 1).expect("one");
-        assert_eq!(tuples, [tuple]);
-        reader.next(&mut tuples, 5).expect("the other");
-        assert_eq!(tuples, [other]);
-        reader.next(&mut tuples, 5).expect("none");
-        assert_eq!(tuples, []);
+        let mut intervals = Vec::new();
+        reader.next(&mut intervals, 1).expect("one");
+        assert_eq!(intervals, [interval]);
+        reader.next(&mut intervals, 5).expect("the other");
+        assert_eq!(intervals, [other]);
+        reader.next(&mut intervals, 5).expect("none");
+        assert_eq!(intervals, []);
     }
 }

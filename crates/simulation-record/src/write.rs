@@ -75,14 +75,14 @@ impl SimulationWriter {
         self
     }
 
-    /// Adds tuples.
-    pub fn write(&mut self, tuples: &[Interval]) -> Result<(), WriteSimulationError> {
-        for tuple in tuples {
-            self.largest.design = self.largest.design.max(Some(tuple.design));
-            self.largest.process = self.largest.process.max(Some(tuple.process));
-            self.largest.cause = self.largest.cause.max(Some(tuple.cause.max(tuple.end)));
+    /// Adds intervals.
+    pub fn write(&mut self, intervals: &[Interval]) -> Result<(), WriteSimulationError> {
+        for interval in intervals {
+            self.largest.design = self.largest.design.max(Some(interval.design));
+            self.largest.process = self.largest.process.max(Some(interval.process));
+            self.largest.cause = self.largest.cause.max(Some(interval.cause.max(interval.end)));
         }
-        self.spool.push(tuples).map_err(|source| WriteSimulationError::Write { path: self.path.clone(), source })
+        self.spool.push(intervals).map_err(|source| WriteSimulationError::Write { path: self.path.clone(), source })
     }
 
     /// Writes the file, and gives it its name.
@@ -115,7 +115,7 @@ impl Largest {
         ];
         for (what, largest, count) in tables {
             if let Some(index) = largest.filter(|index| *index >= count as u64) {
-                return Err(WriteSimulationError::Tuple { what, index, count });
+                return Err(WriteSimulationError::Interval { what, index, count });
             }
         }
         Ok(())
@@ -174,17 +174,17 @@ fn write_parquet(
     rows: u64,
 ) -> Result<(), ParquetError> {
     let mut writer = SerializedFileWriter::new(BufWriter::new(file), schema()?, Arc::new(properties()?))?;
-    let mut tuples = Vec::new();
+    let mut intervals = Vec::new();
     let texts = Texts::of(head);
     loop {
-        spool.next(&mut tuples, rows)?;
-        if tuples.is_empty() {
+        spool.next(&mut intervals, rows)?;
+        if intervals.is_empty() {
             break;
         }
         let mut group = writer.next_row_group()?;
         for column in &COLUMNS {
             let mut sink = group.next_column()?.ok_or(ParquetError::EOF("no column is left".to_owned()))?;
-            write_column(column, &tuples, head, &texts, &mut sink)?;
+            write_column(column, &intervals, head, &texts, &mut sink)?;
             sink.close()?;
         }
         group.close()?;
@@ -231,40 +231,40 @@ impl Texts {
 
 fn write_column(
     column: &Column,
-    tuples: &[Interval],
+    intervals: &[Interval],
     head: &Simulation,
     texts: &Texts,
     sink: &mut SerializedColumnWriter<'_>,
 ) -> Result<(), ParquetError> {
     match column.content {
         Content::Number(Width::Bits64, get, _) => {
-            let values: Vec<i64> = tuples.iter().map(|tuple| get(tuple).cast_signed()).collect();
+            let values: Vec<i64> = intervals.iter().map(|interval| get(interval).cast_signed()).collect();
             sink.typed::<Int64Type>().write_batch(&values, None, None)?;
         }
         Content::Number(_, get, _) => {
-            let values: Vec<i32> = tuples.iter().map(|tuple| (get(tuple) as u32).cast_signed()).collect();
+            let values: Vec<i32> = intervals.iter().map(|interval| (get(interval) as u32).cast_signed()).collect();
             sink.typed::<Int32Type>().write_batch(&values, None, None)?;
         }
         Content::Optional(get, _) => {
-            let values: Vec<i64> = tuples.iter().filter_map(get).map(u64::cast_signed).collect();
-            let levels: Vec<i16> = tuples.iter().map(|tuple| i16::from(get(tuple).is_some())).collect();
+            let values: Vec<i64> = intervals.iter().filter_map(get).map(u64::cast_signed).collect();
+            let levels: Vec<i16> = intervals.iter().map(|interval| i16::from(get(interval).is_some())).collect();
             sink.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
         }
         Content::Looked(look) => {
-            let values: Vec<i32> = tuples.iter().map(|tuple| look(head, tuple).cast_signed()).collect();
+            let values: Vec<i32> = intervals.iter().map(|interval| look(head, interval).cast_signed()).collect();
             sink.typed::<Int32Type>().write_batch(&values, None, None)?;
         }
         Content::Voluntary(index) => {
-            let is_voluntary = |tuple| head.causes.get(index(tuple)).is_some_and(|cause| cause.is_voluntary);
-            let values: Vec<bool> = tuples.iter().map(is_voluntary).collect();
+            let is_voluntary = |interval| head.causes.get(index(interval)).is_some_and(|cause| cause.is_voluntary);
+            let values: Vec<bool> = intervals.iter().map(is_voluntary).collect();
             sink.typed::<BoolType>().write_batch(&values, None, None)?;
         }
         Content::Text(table, index) => {
             let texts = texts.of_table(table);
-            let text_of = |tuple: &Interval| texts.get(index(tuple)).and_then(Option::as_ref);
-            let values: Vec<ByteArray> = tuples.iter().filter_map(text_of).cloned().collect();
+            let text_of = |interval: &Interval| texts.get(index(interval)).and_then(Option::as_ref);
+            let values: Vec<ByteArray> = intervals.iter().filter_map(text_of).cloned().collect();
             // Only read for a column that may be empty.
-            let levels: Vec<i16> = tuples.iter().map(|tuple| i16::from(text_of(tuple).is_some())).collect();
+            let levels: Vec<i16> = intervals.iter().map(|interval| i16::from(text_of(interval).is_some())).collect();
             sink.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
         }
     }

@@ -8,11 +8,11 @@ use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
 
-/// The head of a simulation's record, and what is found in its tuples.
+/// The head of a simulation's record, and what is found in its intervals.
 pub(crate) fn simulation(path: &Path, options: Options) -> Result<(Simulation, Findings), Failure> {
     let record = SimulationRecord::read(path)?;
     let mut analyser = Analyser::new(&record.head, options);
-    for batch in record.tuples()? {
+    for batch in record.intervals()? {
         analyser.add(&batch?);
     }
     let findings = analyser.finish();
