@@ -33,7 +33,7 @@ OF_ANY_QEMU=(--skip programs_without_end_ --skip what_comes_between_ --skip page
 # Marked to be ignored for another reason: what other tests run, what makes samples and pictures, what takes minutes.
 NO_TESTS=(
     --skip scheduled::victim --skip as_run::traces_where_rseq_is_refused --skip leftovers::observes_until_it_is_killed
-    --skip compatibility::write_samples --skip pages::pictures_of_pages_are_kept --skip large::ten_million_tuples_
+    --skip compatibility::write_samples --skip pages::pictures_of_pages_are_kept --skip large::ten_million_intervals_
     --skip languages::ten_programs_in_seven_languages_
 )
 # Programs that run at the same time. Each runs as many tests at once as there are CPUs, of which some wait.

@@ -25,9 +25,9 @@ fn read(bytes: &[u8]) {
         Ok(record) => record,
         Err(error) => return drop(error.to_string()),
     };
-    let Ok(tuples) = record.tuples() else { return };
+    let Ok(intervals) = record.intervals() else { return };
     let mut analyser = Analyser::new(&record.head, Options::default());
-    for batch in tuples {
+    for batch in intervals {
         match batch {
             Ok(batch) => analyser.add(&batch),
             Err(error) => return drop(error.to_string()),

@@ -1,8 +1,8 @@
 //! The record of a simulation to findings: what a switch costs in cycles, how it spreads over the instructions after it,
 //! by cause, and where it comes from. How each number is defined: `docs/method/simulated-cost.md`.
 //!
-//! What comes in: the head of a record and its tuples, batch by batch, in the order of the file. What goes out:
-//! [`Findings`]. Memory does not grow with the tuples, but for two numbers a segment. Pure, as the rest of the crate.
+//! What comes in: the head of a record and its intervals, batch by batch, in the order of the file. What goes out:
+//! [`Findings`]. Memory does not grow with the intervals, but for two numbers a segment. Pure, as the rest of the crate.
 
 mod agarwal;
 mod analyser;

@@ -1,6 +1,6 @@
 //! Caches and TLBs that do not exist: shared, private and flushed ones, fed with one event stream.
 //!
-//! What comes in: designs and [`switchcost_trace::Chunk`]s. What goes out: the tuples and counters of `record`. Pure: no files, no
+//! What comes in: designs and [`switchcost_trace::Chunk`]s. What goes out: the intervals and counters of `record`. Pure: no files, no
 //! clocks, no machine. What exactly is counted is said in `docs/method/simulation.md`, and an independent, simple
 //! simulator in the tests follows the same text.
 #![doc = include_str!("../README.md")]

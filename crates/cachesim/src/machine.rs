@@ -1,6 +1,6 @@
 //! One design: its three views, fed with blocks and marks.
 //!
-//! What comes in: runs of blocks of one process, and what happens between them. What goes out: tuples, and counters at
+//! What comes in: runs of blocks of one process, and what happens between them. What goes out: intervals, and counters at
 //! the end. It does not know tasks or the order of the trace.
 
 mod back;
@@ -75,11 +75,11 @@ pub(crate) struct Machine<L> {
     /// Counters of private hierarchies that are gone.
     ended: Ended,
     by_process: ByProcess,
-    /// Cycles at the start of the open tuple, and at the end of its last block.
+    /// Cycles at the start of the open interval, and at the end of its last block.
     opened: Option<[u64; READ]>,
     closed: [u64; READ],
-    /// Tuples of the segment under way.
-    tuples: Vec<Interval>,
+    /// Intervals of the segment under way.
+    intervals: Vec<Interval>,
 }
 
 /// What lookups change.
@@ -172,7 +172,7 @@ impl<L: Listener> Machine<L> {
             by_process: ByProcess::new(VIEWS * plan.levels.len()),
             opened: None,
             closed: [0; READ],
-            tuples: Vec::new(),
+            intervals: Vec::new(),
             design,
             plan,
         }
@@ -249,7 +249,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// A tuple that goes on behind the end of its process goes on with a clock that starts at 0.
+    /// An interval that goes on behind the end of its process goes on with a clock that starts at 0.
     fn restart_private_clock(&mut self, now: u64) {
         if let Some(opened) = &mut self.opened {
             opened[PRIVATE] = opened[PRIVATE].wrapping_sub(now);
@@ -275,20 +275,20 @@ impl<L: Listener> Machine<L> {
         &mut self.state.listener
     }
 
-    /// The open tuple is over; `interval` says which one it is, without its cycles. Gives these.
-    pub(crate) fn close_tuple(&mut self, interval: Interval) -> Option<ByView<u64>> {
+    /// The open interval is over; `interval` says which one it is, without its cycles. Gives these.
+    pub(crate) fn close_interval(&mut self, interval: Interval) -> Option<ByView<u64>> {
         let opened = self.opened.take()?;
         let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);
         let cycles = ByView { shared: passed(SHARED), private: passed(PRIVATE), flushed: passed(FLUSHED) };
         let of_others =
             || OfOthers { lost: passed(LOST), gained: passed(GAINED), first_touches: passed(FIRST_TOUCHES) };
-        self.tuples.push(Interval { cycles, of_others: L::COMPARES.then(of_others), ..interval });
+        self.intervals.push(Interval { cycles, of_others: L::COMPARES.then(of_others), ..interval });
         Some(cycles)
     }
 
-    /// The segment is over: its tuples are given out.
-    pub(crate) fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
-        tuples.extend(self.tuples.drain(..).map(|interval| Interval { end, ..interval }));
+    /// The segment is over: its intervals are given out.
+    pub(crate) fn end_segment(&mut self, end: u32, intervals: &mut Vec<Interval>) {
+        intervals.extend(self.intervals.drain(..).map(|interval| Interval { end, ..interval }));
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Options {
     /// How many places are listed for each design: in the code, in data, and for each cache of what others' lines were evicted for.
     pub places: usize,
     /// So many designs are all simulated in full. Of more, those that differ in the size, ways and cycles of their last
-    /// levels only are simulated in one pass: the first of them in full, of the others counters and sums of tuples.
+    /// levels only are simulated in one pass: the first of them in full, of the others counters and sums of intervals.
     pub most_in_full: usize,
     /// How many designs are simulated at the same time, at least 1; the results do not depend on it.
     pub threads: usize,
@@ -147,15 +147,15 @@ impl Simulator {
         if self.designs_in_full > self.most_in_full { self.designs_in_full } else { 0 }
     }
 
-    /// Simulates the next chunk of the trace, which may be taken: what is left in its place is a chunk to use again. Appends tuples
+    /// Simulates the next chunk of the trace, which may be taken: what is left in its place is a chunk to use again. Appends intervals
     /// of segments that have ended, chunk by chunk, and in each design by design in ascending order; where there are several
     /// threads, those of the last chunks come later, at the end of the trace at the latest.
     ///
     /// # Errors
     /// A chunk that contradicts itself, or with more processes than can be distinguished: no design has seen anything of it, and
     /// nothing can be said about what follows it.
-    pub fn feed(&mut self, chunk: &mut Chunk, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
-        self.feed_for(chunk, WHOLE, tuples)
+    pub fn feed(&mut self, chunk: &mut Chunk, intervals: &mut Vec<Interval>) -> Result<(), SimulationError> {
+        self.feed_for(chunk, WHOLE, intervals)
     }
 
     /// The same of a chunk of a part of a trace, or one that is only to leave in caches what it leaves there. `since_switch` is how
@@ -169,30 +169,30 @@ impl Simulator {
         chunk: &mut Chunk,
         purpose: Purpose,
         since_switch: Option<u64>,
-        tuples: &mut Vec<Interval>,
+        intervals: &mut Vec<Interval>,
     ) -> Result<(), SimulationError> {
-        self.feed_for(chunk, Fed { purpose, since_switch }, tuples)
+        self.feed_for(chunk, Fed { purpose, since_switch }, intervals)
     }
 
-    fn feed_for(&mut self, chunk: &mut Chunk, fed: Fed, tuples: &mut Vec<Interval>) -> Result<(), SimulationError> {
+    fn feed_for(&mut self, chunk: &mut Chunk, fed: Fed, intervals: &mut Vec<Interval>) -> Result<(), SimulationError> {
         self.check.chunk(chunk)?;
         match &mut self.passes {
             Passes::Here(passes) => {
                 for pass in passes {
                     pass.feed(chunk, fed);
-                    pass.take_tuples(tuples);
+                    pass.take_intervals(intervals);
                 }
             }
-            Passes::OnThreads(workers) => workers.feed(chunk, fed, tuples),
+            Passes::OnThreads(workers) => workers.feed(chunk, fed, intervals),
         }
         Ok(())
     }
 
     /// Ends the last segment and gives the counters. Data, and what evicts lines of others, are added up by name.
-    pub fn finish(self, tuples: &mut Vec<Interval>, names: &mut Names<'_>) -> Outcome {
+    pub fn finish(self, intervals: &mut Vec<Interval>, names: &mut Names<'_>) -> Outcome {
         let ended = match self.passes {
             Passes::Here(passes) => passes.into_iter().map(Pass::finish).collect(),
-            Passes::OnThreads(workers) => workers.finish(tuples),
+            Passes::OnThreads(workers) => workers.finish(intervals),
         };
         let mut outcome = Outcome::default();
         let mut designs: Vec<(u16, DesignResult)> = Vec::new();
@@ -206,7 +206,7 @@ impl Simulator {
                 }
                 designs.push((number, result));
             }
-            tuples.append(&mut ended.tuples);
+            intervals.append(&mut ended.intervals);
         }
         designs.sort_unstable_by_key(|(number, _)| *number);
         outcome.designs = designs.into_iter().map(|(_, result)| result).collect();

@@ -1,7 +1,7 @@
 //! Many designs that differ in the size and ways of some levels, or in all behind one, in one pass.
 //!
 //! What comes in: designs, and the same runs of blocks and marks that a machine takes. What goes out: for one of them
-//! what its machine says, for all others the same counters and sums of tuples, to the last digit. The method is in
+//! what its machine says, for all others the same counters and sums of intervals, to the last digit. The method is in
 //! `docs/method/sweep.md`. It does not know tasks or the order of the trace.
 
 mod back;
@@ -13,12 +13,12 @@ mod family;
 mod feed;
 mod grid;
 mod groups;
+mod intervals;
 mod mru_prefix;
 mod results;
 mod shape;
 mod stacks;
 mod through;
-mod tuples;
 mod view_stacks;
 
 pub(crate) use family::Family;

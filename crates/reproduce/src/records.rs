@@ -19,7 +19,7 @@ impl Records {
         self.measured.insert(step.to_owned(), (record, findings));
     }
 
-    /// Adds what a step of `simulate` or `workload` left, without its tuples.
+    /// Adds what a step of `simulate` or `workload` left, without its intervals.
     pub fn add_simulated(&mut self, step: &str, head: Simulation, findings: simulation::Findings) {
         self.simulated.insert(step.to_owned(), (head, findings));
     }

@@ -22,7 +22,7 @@ pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
     let record =
         SimulationRecord::read(&sample("simulation-record", "simulation-1.parquet")).expect("a committed record");
     let mut analyser = Analyser::new(&record.head, Options::default());
-    for batch in record.tuples().expect("its tuples") {
+    for batch in record.intervals().expect("its intervals") {
         analyser.add(&batch.expect("a batch"));
     }
     let findings = analyser.finish();

@@ -1,8 +1,8 @@
-//! Writes the record of a simulation with many tuples, to measure what reading and reporting it takes.
+//! Writes the record of a simulation with many intervals, to measure what reading and reporting it takes.
 //!
-//! Usage: `cargo run --release -p switchcost-simulation-record --example large_simulation -- SAMPLE.parquet LARGE.parquet [TUPLES]`
+//! Usage: `cargo run --release -p switchcost-simulation-record --example large_simulation -- SAMPLE.parquet LARGE.parquet [INTERVALS]`
 //!
-//! The head is that of the sample; the tuples are made up: segments of 100 intervals whose excess fades.
+//! The head is that of the sample; the rest is made up: segments of 100 intervals whose excess fades.
 
 use std::error::Error;
 use std::path::Path;
@@ -14,34 +14,34 @@ const INTERVALS: u32 = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (sample, large, tuples) = match arguments.as_slice() {
+    let (sample, large, intervals) = match arguments.as_slice() {
         [sample, large] => (sample, large, 10_000_000),
-        [sample, large, tuples] => (sample, large, tuples.parse::<u64>()?),
-        _ => return Err("found other arguments, need SAMPLE.parquet LARGE.parquet [TUPLES]".into()),
+        [sample, large, intervals] => (sample, large, intervals.parse::<u64>()?),
+        _ => return Err("found other arguments, need SAMPLE.parquet LARGE.parquet [INTERVALS]".into()),
     };
     let mut head = SimulationRecord::read(Path::new(sample))?.head;
     head.intervals = INTERVALS;
     let designs = head.designs.len() as u64;
-    let segments = tuples / (designs * u64::from(INTERVALS));
+    let segments = intervals / (designs * u64::from(INTERVALS));
     let mut writer = SimulationWriter::create(Path::new(large))?;
     for segment in 0..segments as u32 {
         for design in 0..designs as u16 {
-            let one = |interval| tuple(&head, design, segment, interval);
+            let one = |number| interval(&head, design, segment, number);
             writer.write(&(0..INTERVALS).map(one).collect::<Vec<_>>())?;
         }
     }
     writer.finish(&head)?;
-    eprintln!("{large}: {} tuples", segments * designs * u64::from(INTERVALS));
+    eprintln!("{large}: {} intervals", segments * designs * u64::from(INTERVALS));
     Ok(())
 }
 
-fn tuple(head: &switchcost_simulation_result::Simulation, design: u16, segment: u32, interval: u32) -> Interval {
+fn interval(head: &switchcost_simulation_result::Simulation, design: u16, segment: u32, number: u32) -> Interval {
     let process = segment % head.processes.len() as u32;
     let cause = segment % head.causes.len() as u32;
     let instructions = head.interval_instructions;
     let noise = u64::from(segment.wrapping_mul(2_654_435_761) >> 20);
     let private = instructions + instructions / 5 + noise % 97;
-    let excess = 4_000 / u64::from(interval + 1) + noise % 31;
+    let excess = 4_000 / u64::from(number + 1) + noise % 31;
     Interval {
         design,
         segment,
@@ -50,7 +50,7 @@ fn tuple(head: &switchcost_simulation_result::Simulation, design: u16, segment: 
         process,
         cause,
         end: cause,
-        interval,
+        number,
         instructions,
         cycles: ByView { shared: private + excess, private, flushed: private + 2 * excess },
         of_others: Some(OfOthers { lost: excess, ..OfOthers::default() }),

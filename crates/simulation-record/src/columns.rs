@@ -1,4 +1,4 @@
-//! The columns of the file: what each holds of a tuple, and of the names that its indices stand for.
+//! The columns of the file: what each holds of an interval, and of the names that its indices stand for.
 
 use std::sync::Arc;
 
@@ -32,12 +32,12 @@ impl Width {
     }
 }
 
-/// What a column says about a tuple.
+/// What a column says about an interval.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
-    /// A number of the tuple itself: what a reader takes it back from.
+    /// A number of the interval itself: what a reader takes it back from.
     Number(Width, fn(&Interval) -> u64, fn(&mut Interval, u64)),
-    /// The same, of 64 bits, that some tuples do not have.
+    /// The same, of 64 bits, that some intervals do not have.
     Optional(fn(&Interval) -> Option<u64>, fn(&mut Interval, Option<u64>)),
     /// A number that an index stands for; for readers other than ours.
     Looked(fn(&Simulation, &Interval) -> u32),
@@ -98,9 +98,9 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
 }
 
 /// All of these are there, or none is.
-fn of_others(tuple: &mut Interval, value: Option<u64>, field: fn(&mut OfOthers) -> &mut u64) {
+fn of_others(interval: &mut Interval, value: Option<u64>, field: fn(&mut OfOthers) -> &mut u64) {
     if let Some(value) = value {
-        *field(tuple.of_others.get_or_insert_default()) = value;
+        *field(interval.of_others.get_or_insert_default()) = value;
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) const COLUMNS: [Column; 25] = [
     text("end", Table::CauseEntries, |t| t.end as usize),
     voluntary("end_is_voluntary", |t| t.end as usize),
     text("end_syscall", Table::CauseSyscalls, |t| t.end as usize),
-    number("interval", Width::Bits32, |t| t.interval.into(), |t, value| t.interval = value as u32),
+    number("interval", Width::Bits32, |t| t.number.into(), |t, value| t.number = value as u32),
     number("instructions", Width::Bits64, |t| t.instructions, |t, value| t.instructions = value),
     number("shared_cycles", Width::Bits64, |t| t.cycles.shared, |t, value| t.cycles.shared = value),
     number("private_cycles", Width::Bits64, |t| t.cycles.private, |t, value| t.cycles.private = value),
@@ -141,11 +141,11 @@ pub(crate) const COLUMNS: [Column; 25] = [
         |t| Some(t.of_others?.first_touches),
         |t, value| of_others(t, value, |all| &mut all.first_touches),
     ),
-    // Not a part of the tuple: where its interval begins, so that a plot needs no head.
+    // No number of its own: where the interval begins, so that a plot needs no head.
     Column {
         name: "since_switch_instructions",
         content: Content::Looked(|head, t| {
-            let since = u64::from(t.interval).saturating_mul(head.interval_instructions);
+            let since = u64::from(t.number).saturating_mul(head.interval_instructions);
             u32::try_from(since).unwrap_or(u32::MAX)
         }),
     },

@@ -25,7 +25,7 @@ pub enum WriteSimulationError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The tuples do not fit; nothing is left behind.
+    /// The intervals do not fit; nothing is left behind.
     #[error(
         "{path} took no more ({source}), {}. While it is written it needs its length twice. The record was not kept",
         for_writing(.source, ANOTHER_PLACE)
@@ -36,12 +36,12 @@ pub enum WriteSimulationError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// A tuple and the head do not fit together; nothing is left behind.
+    /// An interval and the head do not fit together; nothing is left behind.
     #[error(
-        "found a tuple of {what} {index}, need one of the {count} in the head; this is a bug of switchcost. \
+        "found an interval of {what} {index}, need one of the {count} in the head; this is a bug of switchcost. \
              The record was not kept"
     )]
-    Tuple {
+    Interval {
         /// What the index is of.
         what: &'static str,
         /// The index.

@@ -1,6 +1,6 @@
-//! The record of a simulation: one Parquet file, whose rows are tuples and whose metadata holds everything else.
+//! The record of a simulation: one Parquet file, whose rows are intervals and whose metadata holds everything else.
 //!
-//! What comes in: tuples while a simulation runs, and at its end what else it gave. What goes out: a file
+//! What comes in: intervals while a simulation runs, and at its end what else it gave. What goes out: a file
 //! (`docs/formats/simulation-record.md`), and the same values read back from it. The checksum of a file is checked before
 //! any of it is used. Nothing here knows how a number comes about, or what is made of it.
 #![doc = include_str!("../README.md")]
@@ -22,7 +22,7 @@ mod unnamed;
 mod write;
 
 pub use error::{ReadSimulationError, WriteSimulationError};
-pub use read::{SimulationRecord, Tuples};
+pub use read::{SimulationRecord, Intervals};
 pub use write::{Returned, SimulationWriter, Unwritten};
 
 /// Name of the format; the record carries it with [`SIMULATION_VERSION`] behind a slash.

@@ -19,10 +19,10 @@ use crate::source::Source;
 use crate::write::ROW_GROUP_ROWS;
 use crate::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Tuples handed out at once.
+/// Intervals handed out at once.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// A tuple before its columns are read.
+/// An interval before its columns are read.
 const BLANK: Interval = Interval {
     design: 0,
     segment: 0,
@@ -31,16 +31,16 @@ const BLANK: Interval = Interval {
     process: 0,
     cause: 0,
     end: 0,
-    interval: 0,
+    number: 0,
     instructions: 0,
     cycles: ByView { shared: 0, private: 0, flushed: 0 },
     of_others: None,
 };
 
-/// The record of a simulation: its head, and a file with tuples that are read as they are asked for.
+/// The record of a simulation: its head, and a file with intervals that are read as they are asked for.
 #[derive(Debug)]
 pub struct SimulationRecord {
-    /// Everything but the tuples.
+    /// Everything but the intervals.
     pub head: Simulation,
     path: PathBuf,
 }
@@ -60,18 +60,18 @@ impl SimulationRecord {
         &self.path
     }
 
-    /// The tuples from the first on, in batches: one batch is in memory at a time.
-    pub fn tuples(&self) -> Result<Tuples<'_>, ReadSimulationError> {
+    /// The intervals from the first on, in batches: one batch is in memory at a time.
+    pub fn intervals(&self) -> Result<Intervals<'_>, ReadSimulationError> {
         let place = RecordFile(&self.path);
         let source = Source::new(place.open()?).map_err(|source| place.cannot_read(source))?;
         let reader = place.reader()?;
         let numbers = place.numbers(reader.metadata())?;
-        Ok(Tuples { record: self, source, reader, numbers, group: 0, columns: Vec::new(), row: 0, left: 0 })
+        Ok(Intervals { record: self, source, reader, numbers, group: 0, columns: Vec::new(), row: 0, left: 0 })
     }
 }
 
-/// The tuples of a record, batch by batch. After an error there are no more.
-pub struct Tuples<'a> {
+/// The intervals of a record, batch by batch. After an error there are no more.
+pub struct Intervals<'a> {
     record: &'a SimulationRecord,
     source: Source,
     reader: SerializedFileReader<Source>,
@@ -83,7 +83,7 @@ pub struct Tuples<'a> {
     left: usize,
 }
 
-impl Tuples<'_> {
+impl Intervals<'_> {
     fn next_batch(&mut self) -> Result<Option<Vec<Interval>>, ReadSimulationError> {
         while self.left == 0 {
             if self.group == self.reader.metadata().num_row_groups() {
@@ -97,8 +97,8 @@ impl Tuples<'_> {
             let filled = guarded(|| fill(reader, column, &mut batch));
             filled.map_err(|why| self.record.damaged(&format!("column {} from row {}", column.name, self.row), why))?;
         }
-        for (i, tuple) in batch.iter().enumerate() {
-            self.record.check(tuple, self.row + i as u64)?;
+        for (i, interval) in batch.iter().enumerate() {
+            self.record.check(interval, self.row + i as u64)?;
         }
         self.left -= rows;
         self.row += rows as u64;
@@ -124,7 +124,7 @@ impl Tuples<'_> {
     }
 }
 
-impl Iterator for Tuples<'_> {
+impl Iterator for Intervals<'_> {
     type Item = Result<Vec<Interval>, ReadSimulationError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -142,14 +142,14 @@ impl SimulationRecord {
         RecordFile(&self.path).damaged(place, why)
     }
 
-    /// Whether what a tuple names is in the head.
-    fn check(&self, tuple: &Interval, row: u64) -> Result<(), ReadSimulationError> {
+    /// Whether what an interval names is in the head.
+    fn check(&self, interval: &Interval, row: u64) -> Result<(), ReadSimulationError> {
         let head = &self.head;
         let tables = [
-            ("design", u32::from(tuple.design), head.designs.len()),
-            ("process", tuple.process, head.processes.len()),
-            ("cause", tuple.cause, head.causes.len()),
-            ("end", tuple.end, head.causes.len()),
+            ("design", u32::from(interval.design), head.designs.len()),
+            ("process", interval.process, head.processes.len()),
+            ("cause", interval.cause, head.causes.len()),
+            ("end", interval.end, head.causes.len()),
         ];
         match tables.into_iter().find(|(_, index, count)| *index as usize >= *count) {
             None => Ok(()),
@@ -161,7 +161,7 @@ impl SimulationRecord {
     }
 }
 
-/// Reads as many values as there are tuples, each into its field.
+/// Reads as many values as there are intervals, each into its field.
 fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> Result<(), String> {
     let (width, set) = match column.content {
         Content::Number(width, _, set) => (width, set),
@@ -184,11 +184,11 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
     if let Some(value) = values.iter().find(|value| width == Width::Bits16 && **value > u64::from(u16::MAX)) {
         return Err(format!("found {value}, need at most {}", u16::MAX));
     }
-    batch.iter_mut().zip(values).for_each(|(tuple, value)| set(tuple, value));
+    batch.iter_mut().zip(values).for_each(|(interval, value)| set(interval, value));
     Ok(())
 }
 
-/// The same where tuples may be without.
+/// The same where intervals may be without.
 fn fill_optional(
     reader: &mut ColumnReader,
     set: fn(&mut Interval, Option<u64>),
@@ -203,8 +203,8 @@ fn fill_optional(
         return Err(format!("{found}; need {}, and {known} not null", batch.len()));
     }
     let mut values = values.into_iter().map(i64::cast_unsigned);
-    for (tuple, level) in batch.iter_mut().zip(levels) {
-        set(tuple, if level == 0 { None } else { values.next() });
+    for (interval, level) in batch.iter_mut().zip(levels) {
+        set(interval, if level == 0 { None } else { values.next() });
     }
     Ok(())
 }
@@ -275,7 +275,7 @@ impl RecordFile<'_> {
         }
     }
 
-    /// The columns that a tuple is read back from, by name: others may stand among them.
+    /// The columns that an interval is read back from, by name: others may stand among them.
     fn numbers(&self, metadata: &ParquetMetaData) -> Result<Vec<(usize, &'static Column)>, ReadSimulationError> {
         let schema = metadata.file_metadata().schema_descr();
         let find = |column: &'static Column, width: Width, is_optional: bool| {

@@ -1,4 +1,4 @@
-//! Tuples on their way into the file. The names that their indices stand for are known only when the simulation has
+//! Intervals on their way into the file. The names that their indices stand for are known only when the simulation has
 //! ended, so they wait on disk until then, in an unnamed file that vanishes with the program. Where the disk is full, what more comes
 //! waits in memory: there will be no record, but what was simulated can still be shown.
 
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
-/// Bytes of a tuple in the spool.
+/// Bytes of a interval in the spool.
 const ROW_BYTES: usize = 87;
 const ARE_OTHERS_KNOWN: usize = ROW_BYTES - 1;
 
@@ -19,42 +19,42 @@ const ZSTD_LEVEL: i32 = 1;
 const MOST_IN_MEMORY: usize = 256 << 20;
 
 pub(crate) struct Spool {
-    encoder: zstd::Encoder<'static, BufWriter<Place>>,
+    encoder: zstd::Encoder<'static, BufWriter<SpoolFile>>,
 }
 
 impl Spool {
     /// An empty spool in a folder with room.
     pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
-        let place = Place::new(tempfile::tempfile_in(folder)?);
+        let file = SpoolFile::new(tempfile::tempfile_in(folder)?);
         Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, place), ZSTD_LEVEL)? })
     }
 
-    pub(crate) fn push(&mut self, tuples: &[Interval]) -> io::Result<()> {
-        tuples.iter().try_for_each(|tuple| self.encoder.write_all(&packed(tuple)))
+    pub(crate) fn push(&mut self, intervals: &[Interval]) -> io::Result<()> {
+        intervals.iter().try_for_each(|interval| self.encoder.write_all(&packed(interval)))
     }
 
-    /// The same tuples from the first on, and why not all of them are on disk.
+    /// The same intervals from the first on, and why not all of them are on disk.
     pub(crate) fn rewind(self) -> io::Result<(SpoolReader, Option<io::Error>)> {
-        let mut place = self.encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let refused = place.refused.take();
-        Ok((SpoolReader::from_the_first(place)?, refused))
+        let mut file = self.encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let refused = file.refused.take();
+        Ok((SpoolReader::from_the_first(file)?, refused))
     }
 }
 
 /// A file, and in memory what it did not take.
-struct Place {
+struct SpoolFile {
     file: File,
     rest: Cursor<Vec<u8>>,
     refused: Option<io::Error>,
 }
 
-impl Place {
-    fn new(file: File) -> Place {
-        Place { file, rest: Cursor::default(), refused: None }
+impl SpoolFile {
+    fn new(file: File) -> SpoolFile {
+        SpoolFile { file, rest: Cursor::default(), refused: None }
     }
 }
 
-impl Write for Place {
+impl Write for SpoolFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.refused.is_none() {
             match self.file.write(bytes) {
@@ -73,7 +73,7 @@ impl Write for Place {
     }
 }
 
-impl Read for Place {
+impl Read for SpoolFile {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self.file.read(bytes)? {
             0 => self.rest.read(bytes),
@@ -83,28 +83,28 @@ impl Read for Place {
 }
 
 pub(crate) struct SpoolReader {
-    decoder: zstd::Decoder<'static, BufReader<Place>>,
+    decoder: zstd::Decoder<'static, BufReader<SpoolFile>>,
 }
 
 impl SpoolReader {
-    fn from_the_first(mut place: Place) -> io::Result<SpoolReader> {
-        place.file.seek(SeekFrom::Start(0))?;
-        place.rest.set_position(0);
-        Ok(SpoolReader { decoder: zstd::Decoder::new(place)? })
+    fn from_the_first(mut file: SpoolFile) -> io::Result<SpoolReader> {
+        file.file.seek(SeekFrom::Start(0))?;
+        file.rest.set_position(0);
+        Ok(SpoolReader { decoder: zstd::Decoder::new(file)? })
     }
 
-    /// From the first tuple on, however far it was read.
+    /// From the first interval on, however far it was read.
     pub(crate) fn again(self) -> io::Result<SpoolReader> {
         SpoolReader::from_the_first(self.decoder.finish().into_inner())
     }
 
-    /// Fills `tuples` with the next ones, `count` of them unless the spool ends.
-    pub(crate) fn next(&mut self, tuples: &mut Vec<Interval>, count: u64) -> io::Result<()> {
-        tuples.clear();
+    /// Fills `intervals` with the next ones, `count` of them unless the spool ends.
+    pub(crate) fn next(&mut self, intervals: &mut Vec<Interval>, count: u64) -> io::Result<()> {
+        intervals.clear();
         let mut row = [0; ROW_BYTES];
         for _ in 0..count {
             match self.decoder.read_exact(&mut row) {
-                Ok(()) => tuples.push(unpacked(&row)),
+                Ok(()) => intervals.push(unpacked(&row)),
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(error) => return Err(error),
             }
@@ -113,20 +113,20 @@ impl SpoolReader {
     }
 }
 
-fn packed(tuple: &Interval) -> [u8; ROW_BYTES] {
+fn packed(interval: &Interval) -> [u8; ROW_BYTES] {
     let mut row = [0; ROW_BYTES];
-    row[..2].copy_from_slice(&tuple.design.to_le_bytes());
-    let small = [tuple.segment, tuple.segments, tuple.task, tuple.process, tuple.cause, tuple.end, tuple.interval];
+    row[..2].copy_from_slice(&interval.design.to_le_bytes());
+    let small = [interval.segment, interval.segments, interval.task, interval.process, interval.cause, interval.end, interval.interval];
     for (bytes, value) in row[2..30].chunks_exact_mut(4).zip(small) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
-    let OfOthers { lost, gained, first_touches } = tuple.of_others.unwrap_or_default();
-    let ByView { shared, private, flushed } = tuple.cycles;
-    let large = [tuple.instructions, shared, private, flushed, lost, gained, first_touches];
+    let OfOthers { lost, gained, first_touches } = interval.of_others.unwrap_or_default();
+    let ByView { shared, private, flushed } = interval.cycles;
+    let large = [interval.instructions, shared, private, flushed, lost, gained, first_touches];
     for (bytes, value) in row[30..].chunks_exact_mut(8).zip(large) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
-    row[ARE_OTHERS_KNOWN] = tuple.of_others.is_some().into();
+    row[ARE_OTHERS_KNOWN] = interval.of_others.is_some().into();
     row
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_tuple_is_the_same_after_the_spool() {
-        let tuple = Interval {
+        let interval = Interval {
             design: 0x0102,
             segment: 1,
             segments: 2,
@@ -173,28 +173,28 @@ mod tests {
             cycles: ByView { shared: 8, private: 9, flushed: u64::MAX - 1 },
             of_others: Some(OfOthers { lost: 10, gained: 11, first_touches: u64::MAX - 2 }),
         };
-        let other = Interval { task: 7, of_others: None, ..tuple };
+        let other = Interval { task: 7, of_others: None, ..interval };
         let mut spool = Spool::create_in(&std::env::temp_dir()).expect("room");
-        spool.push(&[tuple, other]).expect("room");
+        spool.push(&[interval, other]).expect("room");
         let (mut reader, refused) = spool.rewind().expect("there");
         assert!(refused.is_none());
-        let mut tuples = Vec::new();
-        reader.next(&mut tuples, 1).expect("one");
-        assert_eq!(tuples, [tuple]);
-        reader.next(&mut tuples, 5).expect("the other");
-        assert_eq!(tuples, [other]);
-        reader.next(&mut tuples, 5).expect("none");
-        assert_eq!(tuples, []);
+        let mut intervals = Vec::new();
+        reader.next(&mut intervals, 1).expect("one");
+        assert_eq!(intervals, [interval]);
+        reader.next(&mut intervals, 5).expect("the other");
+        assert_eq!(intervals, [other]);
+        reader.next(&mut intervals, 5).expect("none");
+        assert_eq!(intervals, []);
     }
     #[test]
     fn what_a_full_disk_does_not_take_waits_in_memory() {
         // No room at all, and a file that takes the first bytes: each write is answered in full or not at all.
         let full = File::options().read(true).write(true).open("/dev/full").expect("a device");
-        let mut place = Place::new(full);
-        place.write_all(b"all of it").expect("in memory");
-        assert_eq!(place.refused.as_ref().map(io::Error::kind), Some(io::ErrorKind::StorageFull));
-        assert_eq!(place.rest.get_ref(), b"all of it");
-        let mut halved = Place::new(tempfile::tempfile().expect("room"));
+        let mut file = SpoolFile::new(full);
+        file.write_all(b"all of it").expect("in memory");
+        assert_eq!(file.refused.as_ref().map(io::Error::kind), Some(io::ErrorKind::StorageFull));
+        assert_eq!(file.rest.get_ref(), b"all of it");
+        let mut halved = SpoolFile::new(tempfile::tempfile().expect("room"));
         halved.write_all(b"on disk, ").expect("room");
         halved.refused = Some(io::ErrorKind::StorageFull.into());
         halved.write_all(b"in memory").expect("in memory");

@@ -78,14 +78,14 @@ impl SimulationWriter {
         self
     }
 
-    /// Adds tuples.
-    pub fn write(&mut self, tuples: &[Interval]) -> Result<(), WriteSimulationError> {
-        for tuple in tuples {
-            self.largest.design = self.largest.design.max(Some(tuple.design));
-            self.largest.process = self.largest.process.max(Some(tuple.process));
-            self.largest.cause = self.largest.cause.max(Some(tuple.cause.max(tuple.end)));
+    /// Adds intervals.
+    pub fn write(&mut self, intervals: &[Interval]) -> Result<(), WriteSimulationError> {
+        for interval in intervals {
+            self.largest.design = self.largest.design.max(Some(interval.design));
+            self.largest.process = self.largest.process.max(Some(interval.process));
+            self.largest.cause = self.largest.cause.max(Some(interval.cause.max(interval.end)));
         }
-        self.spool.push(tuples).map_err(|source| WriteSimulationError::Write { path: self.path.clone(), source })
+        self.spool.push(intervals).map_err(|source| WriteSimulationError::Write { path: self.path.clone(), source })
     }
 
     /// Writes the file, and gives it its name.
@@ -93,7 +93,7 @@ impl SimulationWriter {
         self.finish_or_return(head).map_err(|unwritten| unwritten.error)
     }
 
-    /// The same, and where there is no room for the file, its tuples.
+    /// The same, and where there is no room for the file, its intervals.
     pub fn finish_or_return(self, head: &Simulation) -> Result<(), Unwritten> {
         self.largest.check(head)?;
         let SimulationWriter { path, readers, spool, row_group_rows, .. } = self;
@@ -103,7 +103,7 @@ impl SimulationWriter {
             Some(error) => Err(failed(error)),
             None => write(&path, readers, &mut spool, head, row_group_rows),
         };
-        written.map_err(|error| Unwritten { error, tuples: spool.again().ok().map(Returned) })
+        written.map_err(|error| Unwritten { error, intervals: spool.again().ok().map(Returned) })
     }
 }
 
@@ -112,26 +112,26 @@ pub struct Unwritten {
     /// Why.
     pub error: WriteSimulationError,
     /// What would be in it beside the head, where that is still known.
-    pub tuples: Option<Returned>,
+    pub intervals: Option<Returned>,
 }
 
 impl From<WriteSimulationError> for Unwritten {
     fn from(error: WriteSimulationError) -> Unwritten {
-        Unwritten { error, tuples: None }
+        Unwritten { error, intervals: None }
     }
 }
 
-/// The tuples of a record that could not be written, batch by batch.
+/// The intervals of a record that could not be written, batch by batch.
 pub struct Returned(SpoolReader);
 
 impl Iterator for Returned {
     type Item = io::Result<Vec<Interval>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut tuples = Vec::new();
-        match self.0.next(&mut tuples, RETURNED_AT_ONCE) {
-            Ok(()) if tuples.is_empty() => None,
-            read => Some(read.map(|()| tuples)),
+        let mut intervals = Vec::new();
+        match self.0.next(&mut intervals, RETURNED_AT_ONCE) {
+            Ok(()) if intervals.is_empty() => None,
+            read => Some(read.map(|()| intervals)),
         }
     }
 }
@@ -169,7 +169,7 @@ impl Largest {
         ];
         for (what, largest, count) in tables {
             if let Some(index) = largest.filter(|index| *index >= count as u64) {
-                return Err(WriteSimulationError::Tuple { what, index, count });
+                return Err(WriteSimulationError::Interval { what, index, count });
             }
         }
         Ok(())
@@ -228,17 +228,17 @@ fn write_parquet(
     rows: u64,
 ) -> Result<(), ParquetError> {
     let mut writer = SerializedFileWriter::new(BufWriter::new(file), schema()?, Arc::new(properties()?))?;
-    let mut tuples = Vec::new();
+    let mut intervals = Vec::new();
     let texts = Texts::of(head);
     loop {
-        spool.next(&mut tuples, rows)?;
-        if tuples.is_empty() {
+        spool.next(&mut intervals, rows)?;
+        if intervals.is_empty() {
             break;
         }
         let mut group = writer.next_row_group()?;
         for column in &COLUMNS {
             let mut sink = group.next_column()?.ok_or(ParquetError::EOF("no column is left".to_owned()))?;
-            write_column(column, &tuples, head, &texts, &mut sink)?;
+            write_column(column, &intervals, head, &texts, &mut sink)?;
             sink.close()?;
         }
         group.close()?;
@@ -285,40 +285,40 @@ impl Texts {
 
 fn write_column(
     column: &Column,
-    tuples: &[Interval],
+    intervals: &[Interval],
     head: &Simulation,
     texts: &Texts,
     sink: &mut SerializedColumnWriter<'_>,
 ) -> Result<(), ParquetError> {
     match column.content {
         Content::Number(Width::Bits64, get, _) => {
-            let values: Vec<i64> = tuples.iter().map(|tuple| get(tuple).cast_signed()).collect();
+            let values: Vec<i64> = intervals.iter().map(|interval| get(interval).cast_signed()).collect();
             sink.typed::<Int64Type>().write_batch(&values, None, None)?;
         }
         Content::Number(_, get, _) => {
-            let values: Vec<i32> = tuples.iter().map(|tuple| (get(tuple) as u32).cast_signed()).collect();
+            let values: Vec<i32> = intervals.iter().map(|interval| (get(interval) as u32).cast_signed()).collect();
             sink.typed::<Int32Type>().write_batch(&values, None, None)?;
         }
         Content::Optional(get, _) => {
-            let values: Vec<i64> = tuples.iter().filter_map(get).map(u64::cast_signed).collect();
-            let levels: Vec<i16> = tuples.iter().map(|tuple| i16::from(get(tuple).is_some())).collect();
+            let values: Vec<i64> = intervals.iter().filter_map(get).map(u64::cast_signed).collect();
+            let levels: Vec<i16> = intervals.iter().map(|interval| i16::from(get(interval).is_some())).collect();
             sink.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
         }
         Content::Looked(look) => {
-            let values: Vec<i32> = tuples.iter().map(|tuple| look(head, tuple).cast_signed()).collect();
+            let values: Vec<i32> = intervals.iter().map(|interval| look(head, interval).cast_signed()).collect();
             sink.typed::<Int32Type>().write_batch(&values, None, None)?;
         }
         Content::Voluntary(index) => {
-            let is_voluntary = |tuple| head.causes.get(index(tuple)).is_some_and(|cause| cause.is_voluntary);
-            let values: Vec<bool> = tuples.iter().map(is_voluntary).collect();
+            let is_voluntary = |interval| head.causes.get(index(interval)).is_some_and(|cause| cause.is_voluntary);
+            let values: Vec<bool> = intervals.iter().map(is_voluntary).collect();
             sink.typed::<BoolType>().write_batch(&values, None, None)?;
         }
         Content::Text(table, index) => {
             let texts = texts.of_table(table);
-            let text_of = |tuple: &Interval| texts.get(index(tuple)).and_then(Option::as_ref);
-            let values: Vec<ByteArray> = tuples.iter().filter_map(text_of).cloned().collect();
+            let text_of = |interval: &Interval| texts.get(index(interval)).and_then(Option::as_ref);
+            let values: Vec<ByteArray> = intervals.iter().filter_map(text_of).cloned().collect();
             // Only read for a column that may be empty.
-            let levels: Vec<i16> = tuples.iter().map(|tuple| i16::from(text_of(tuple).is_some())).collect();
+            let levels: Vec<i16> = intervals.iter().map(|interval| i16::from(text_of(interval).is_some())).collect();
             sink.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
         }
     }

@@ -1,4 +1,4 @@
-//! What a simulation gives: counters of each design, and the tuples of Mogul and Borg 1990 (section 3.3).
+//! What a simulation gives: counters of each design, and intervals, after Mogul and Borg 1990 (section 3.3).
 //!
 //! The simulator fills these types in, the analysis takes them apart, and the record keeps them. Nothing here knows how a
 //! number comes about, or how it is stored: that is said in `docs/method/simulation.md` and
@@ -261,7 +261,7 @@ pub struct LostLines {
 pub enum Depth {
     /// Everything.
     Full,
-    /// Counters and tuples added up over segments, and no [`Detail`]: what a single pass for many designs gives.
+    /// Counters and intervals added up over segments, and no [`Detail`]: what a single pass for many designs gives.
     Counters,
 }
 
@@ -481,7 +481,7 @@ pub struct GuestFacts {
     pub instructions_per_second: u64,
 }
 
-/// Everything but the tuples: the head of a record.
+/// Everything but the intervals: the head of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
     /// `switchcost.record.simulation/1`.
@@ -498,7 +498,7 @@ pub struct Simulation {
     pub trace: TraceFacts,
     /// Instructions in an interval.
     pub interval_instructions: u64,
-    /// Intervals recorded after each switch; what a segment runs longer is one more tuple.
+    /// Intervals recorded after each switch; what a segment runs longer is one more interval.
     pub intervals: u32,
     /// Who has a private hierarchy: a process, where it is not said.
     #[serde(default, skip_serializing_if = "PrivateBy::is_process")]
@@ -523,19 +523,19 @@ pub struct DesignPrices {
     pub are_of: Vec<bool>,
 }
 
-/// One tuple: a process, some instructions after it was switched to, and the cycles they took in each hierarchy.
+/// An interval of a segment: a process, some instructions after it was switched to, and the cycles they took in each hierarchy.
 ///
 /// A *segment* is what runs between two switches. Its interval `i` starts with the first block that begins when
-/// `i * interval_instructions` instructions of the segment have been executed or more; a tuple with
-/// `interval == intervals` is all that follows. Blocks are not divided, so `instructions` may differ from the interval's
-/// length by less than a block. Tuples without instructions are not written.
+/// `i * interval_instructions` instructions of the segment have been executed or more; the one with
+/// `number == intervals` is all that follows. Blocks are not divided, so `instructions` may differ from the interval's
+/// length by less than a block. Intervals without instructions are not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
     /// Index into [`Simulation::designs`].
     pub design: u16,
     /// Number of the segment, from 0; of the first one where several are added up.
     pub segment: u32,
-    /// How many segments are added up in this tuple: 1, but for designs of [`Depth::Counters`], whose tuples are sums
+    /// How many segments are added up in this interval: 1, but for designs of [`Depth::Counters`], whose intervals are sums
     /// over segments of the same process, cause and end; there, what follows an exec in the same interval adds none.
     pub segments: u32,
     /// The task that runs.
@@ -547,7 +547,7 @@ pub struct Interval {
     /// Why it leaves at the end of this segment; an index into [`Simulation::causes`]. The end of a trace is `unknown`.
     pub end: u32,
     /// Number of the interval in the segment, from 0.
-    pub interval: u32,
+    pub number: u32,
     /// Instructions.
     pub instructions: u64,
     /// Cycles, these instructions' own included.

@@ -8,21 +8,21 @@ use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
 
-/// The head of a simulation's record, and what is found in its tuples.
+/// The head of a simulation's record, and what is found in its intervals.
 pub(crate) fn simulation(path: &Path, options: Options) -> Result<(Simulation, Findings), Failure> {
     let record = SimulationRecord::read(path)?;
     let mut analyser = Analyser::new(&record.head, options);
-    for batch in record.tuples()? {
+    for batch in record.intervals()? {
         analyser.add(&batch?);
     }
     let findings = analyser.finish();
     Ok((record.head, findings))
 }
 
-/// What is found in the tuples of a simulation that is in no file; none where they cannot be read.
-pub(crate) fn unrecorded(head: &Simulation, tuples: Returned) -> Option<Findings> {
+/// What is found in the intervals of a simulation that is in no file; none where they cannot be read.
+pub(crate) fn unrecorded(head: &Simulation, intervals: Returned) -> Option<Findings> {
     let mut analyser = Analyser::new(head, Options::default());
-    for batch in tuples {
+    for batch in intervals {
         analyser.add(&batch.ok()?);
     }
     Some(analyser.finish())

@@ -19,7 +19,7 @@ pub use copies::{Copied, copied};
 use designs::Matched;
 use traces::Relation;
 
-/// A record without its tuples, with what was found in it.
+/// A record without its intervals, with what was found in it.
 pub type Simulated<'a> = (&'a Simulation, &'a Findings);
 
 /// Excess cycles since the switch, of all switches, up to the cut-off: a line for each record.

@@ -1,4 +1,4 @@
-//! From the tuples of a record to its findings.
+//! From the intervals of a record to its findings.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::interval::BATCHES;
 use super::lengths::{Lengths, Segment, Turns};
 use crate::Flag;
 
-/// Takes the tuples of a record, batch by batch, and draws the findings from them.
+/// Takes the intervals of a record, batch by batch, and draws the findings from them.
 pub struct Analyser<'a> {
     head: &'a Simulation,
     options: Options,
@@ -29,7 +29,7 @@ pub struct Analyser<'a> {
 }
 
 impl<'a> Analyser<'a> {
-    /// For the tuples of this head's record.
+    /// For the intervals of this head's record.
     pub fn new(head: &'a Simulation, options: Options) -> Self {
         let names = ProgramNames::of(head);
         let designs: Vec<DesignSums> =
@@ -49,24 +49,24 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Adds tuples; those of designs, causes and processes that the head does not hold are left out.
-    pub fn add(&mut self, tuples: &[Interval]) {
-        for tuple in tuples {
-            let is_known =
-                (tuple.process as usize) < self.head.processes.len() && (tuple.end as usize) < self.head.causes.len();
-            if !is_known || (tuple.cause as usize) >= self.head.causes.len() {
+    /// Adds intervals; those of designs, causes and processes that the head does not hold are left out.
+    pub fn add(&mut self, intervals: &[Interval]) {
+        for interval in intervals {
+            let is_known = (interval.process as usize) < self.head.processes.len()
+                && (interval.end as usize) < self.head.causes.len();
+            if !is_known || (interval.cause as usize) >= self.head.causes.len() {
                 continue;
             }
-            let index = usize::from(tuple.design);
+            let index = usize::from(interval.design);
             let Some(design) = self.designs.get_mut(index) else { continue };
-            if design.is_mixed(tuple) {
-                design.add_mixed(tuple, &self.names);
+            if design.is_mixed(interval) {
+                design.add_mixed(interval, &self.names);
                 continue;
             }
-            if design.begins_segment(tuple) {
+            if design.begins_segment(interval) {
                 self.close(index);
             }
-            self.designs[index].push(tuple);
+            self.designs[index].push(interval);
         }
     }
 

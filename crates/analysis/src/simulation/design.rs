@@ -106,7 +106,7 @@ fn groups_with_reason(
 /// Why nothing can be said about the cost of a switch, where that is so.
 fn no_cost(sums: &DesignSums, switches: f64) -> Option<&'static str> {
     if sums.is_disordered {
-        return Some("found tuples out of order, need those of a segment together and in order");
+        return Some("found intervals out of order, need those of a segment together and in order");
     }
     (switches == 0.0).then_some("found no switch in the trace, need two processes that take turns")
 }
@@ -115,7 +115,7 @@ fn flags(context: &Context<'_>, result: &DesignResult, sums: &DesignSums, cost: 
     let mut flags = Vec::new();
     let mut flag = |name, detail: String| flags.push(Flag { name, detail });
     if sums.is_disordered {
-        flag("disorder", "tuples stand out of order: no cost, no curve can be believed".to_owned());
+        flag("disorder", "intervals stand out of order: no cost, no curve can be believed".to_owned());
     }
     if result.detail.is_none() {
         let why = "sums over segments: no interval, spread, origins, losses, evictions, code, data; first touches lower the \

@@ -1,4 +1,4 @@
-//! What the tuples of one design add up to, segment by segment.
+//! What the intervals of one design add up to, segment by segment.
 
 use strum::IntoEnumIterator;
 use switchcost_simulation_result::{Depth, Interval, Simulation, View};
@@ -13,7 +13,7 @@ pub(crate) const MOST_INTERVALS: usize = 1000;
 /// How segments that end at different places are distinguished: in steps of a hundredth of the curve.
 const STEPS: usize = 100;
 
-/// What the tuples of one design add up to.
+/// What the intervals of one design add up to.
 pub(crate) struct DesignSums {
     intervals: usize,
     length: u64,
@@ -30,13 +30,13 @@ pub(crate) struct DesignSums {
     pub(crate) program_turns: Vec<u64>,
     /// By class, by the step that segments end in, by the step that the sums are of.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
-    /// The segment under way: a tuple an interval, whichever process ran.
+    /// The segment under way: each interval once, whichever process ran.
     open: Vec<Interval>,
     /// The same as it was pushed: an exec divides an interval between two programs.
     pushed: Vec<Interval>,
-    /// Whether each tuple has what others did.
+    /// Whether each interval has what others did.
     pub(crate) are_others_known: bool,
-    /// Whether a tuple came after one that belongs behind it.
+    /// Whether an interval came after one that belongs behind it.
     pub(crate) is_disordered: bool,
 }
 
@@ -61,56 +61,56 @@ impl DesignSums {
         }
     }
 
-    fn slot(&self, tuple: &Interval) -> usize {
-        (tuple.interval as usize).min(self.intervals)
+    fn slot(&self, interval: &Interval) -> usize {
+        (interval.number as usize).min(self.intervals)
     }
 
-    /// Whether a tuple is of several segments that cannot be distinguished.
-    pub(crate) fn is_mixed(&self, tuple: &Interval) -> bool {
-        self.depth == Depth::Counters || tuple.segments != 1
+    /// Whether an interval is of several segments that cannot be distinguished.
+    pub(crate) fn is_mixed(&self, interval: &Interval) -> bool {
+        self.depth == Depth::Counters || interval.segments != 1
     }
 
-    /// Whether a tuple is of another segment than the open one.
-    pub(crate) fn begins_segment(&mut self, tuple: &Interval) -> bool {
-        let Some(last) = self.open.last().filter(|last| last.segment != tuple.segment) else { return false };
-        self.is_disordered |= last.segment > tuple.segment;
+    /// Whether an interval is of another segment than the open one.
+    pub(crate) fn begins_segment(&mut self, interval: &Interval) -> bool {
+        let Some(last) = self.open.last().filter(|last| last.segment != interval.segment) else { return false };
+        self.is_disordered |= last.segment > interval.segment;
         true
     }
 
-    /// The first tuple of the open segment.
+    /// The first interval of the open segment.
     pub(crate) fn first_of_open(&self) -> Option<Interval> {
         self.open.first().copied()
     }
 
-    pub(crate) fn push(&mut self, tuple: &Interval) {
-        self.are_others_known &= tuple.of_others.is_some();
-        self.pushed.push(*tuple);
-        let slot = self.slot(tuple);
-        let Some(last) = self.open.last_mut() else { return self.open.push(*tuple) };
+    pub(crate) fn push(&mut self, interval: &Interval) {
+        self.are_others_known &= interval.of_others.is_some();
+        self.pushed.push(*interval);
+        let slot = self.slot(interval);
+        let Some(last) = self.open.last_mut() else { return self.open.push(*interval) };
         // An exec divides an interval between two processes; it stays one interval of its segment.
-        let is_divided = last.interval == tuple.interval && last.process != tuple.process;
+        let is_divided = last.number == interval.number && last.process != interval.process;
         // What lies behind the curve is one, however many intervals were distinguished.
-        let is_rest = slot == self.intervals && last.interval as usize >= slot && last.interval < tuple.interval;
+        let is_rest = slot == self.intervals && last.number as usize >= slot && last.number < interval.number;
         if is_divided || is_rest {
-            last.interval = tuple.interval;
-            last.instructions = last.instructions.saturating_add(tuple.instructions);
+            last.number = interval.number;
+            last.instructions = last.instructions.saturating_add(interval.instructions);
             for view in View::iter() {
                 let cycles = last.cycles.get_mut(view);
-                *cycles = cycles.saturating_add(*tuple.cycles.get(view));
+                *cycles = cycles.saturating_add(*interval.cycles.get(view));
             }
-            last.of_others = last.of_others.zip(tuple.of_others).map(|(a, b)| a.plus(b));
-        } else if last.interval >= tuple.interval {
+            last.of_others = last.of_others.zip(interval.of_others).map(|(a, b)| a.plus(b));
+        } else if last.number >= interval.number {
             self.is_disordered = true;
         } else {
-            self.open.push(*tuple);
+            self.open.push(*interval);
         }
     }
 
-    pub(crate) fn add_mixed(&mut self, tuple: &Interval, names: &ProgramNames) {
-        self.are_others_known &= tuple.of_others.is_some();
-        let (slot, length) = (self.slot(tuple), self.length);
-        self.cell(tuple.cause)[slot].add_tuple(tuple, length);
-        self.add_to_program(names.program(tuple.process), slot, &Sum::of(tuple));
+    pub(crate) fn add_mixed(&mut self, interval: &Interval, names: &ProgramNames) {
+        self.are_others_known &= interval.of_others.is_some();
+        let (slot, length) = (self.slot(interval), self.length);
+        self.cell(interval.cause)[slot].add_interval(interval, length);
+        self.add_to_program(names.program(interval.process), slot, &Sum::of(interval));
     }
 
     fn cell(&mut self, cause: u32) -> &mut [Cell] {
@@ -132,16 +132,16 @@ impl DesignSums {
         }
     }
 
-    /// Adds the open segment to the programs that ran in it: each tuple to its own.
+    /// Adds the open segment to the programs that ran in it: each interval to its own.
     fn close_programs(&mut self, batch: usize, names: &ProgramNames) {
         let pushed = std::mem::take(&mut self.pushed);
         let mut before: Option<(u32, usize)> = None;
-        for tuple in &pushed {
-            let (slot, program) = (self.slot(tuple), names.program(tuple.process));
-            let begins_turn = before.is_none_or(|(process, _)| process != tuple.process);
-            let begins_interval = before != Some((tuple.process, slot));
-            before = Some((tuple.process, slot));
-            let sum = Sum::of(tuple);
+        for interval in &pushed {
+            let (slot, program) = (self.slot(interval), names.program(interval.process));
+            let begins_turn = before.is_none_or(|(process, _)| process != interval.process);
+            let begins_interval = before != Some((interval.process, slot));
+            before = Some((interval.process, slot));
+            let sum = Sum::of(interval);
             self.add_to_program(program, slot, &Sum { segments: begins_interval.into(), ..sum });
             self.add_to_program_batch(program, batch, &Sum { segments: begins_turn.into(), ..sum });
             if let Some(turns) = program.and_then(|program| self.program_turns.get_mut(program)) {
@@ -155,8 +155,8 @@ impl DesignSums {
     /// Takes the open segment into the sums and returns its length in instructions.
     pub(crate) fn close(&mut self, batch: usize, class: usize, names: &ProgramNames) -> u64 {
         self.close_programs(batch, names);
-        let tuples = std::mem::take(&mut self.open);
-        let (Some(first), Some(last)) = (tuples.first(), tuples.last()) else { return 0 };
+        let intervals = std::mem::take(&mut self.open);
+        let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else { return 0 };
         let end = self.step(self.slot(last));
         let rows = &mut self.survivors[class];
         if rows.len() <= end {
@@ -164,19 +164,19 @@ impl DesignSums {
         }
         let steps = rows[end].len().max(end + 1);
         rows[end].resize(steps, Sum::default());
-        let (intervals, length) = (self.intervals, self.length);
+        let (count, length) = (self.intervals, self.length);
         let place = first.cause as usize * BATCHES + batch;
-        for tuple in &tuples {
-            let (slot, sum) = (self.slot(tuple), Sum::of(tuple));
-            self.cell(tuple.cause)[slot].add_tuple(tuple, length);
-            let sums = self.batches[place].get_or_insert_with(|| vec![Sum::default(); intervals + 1].into());
+        for interval in &intervals {
+            let (slot, sum) = (self.slot(interval), Sum::of(interval));
+            self.cell(interval.cause)[slot].add_interval(interval, length);
+            let sums = self.batches[place].get_or_insert_with(|| vec![Sum::default(); count + 1].into());
             sums[slot].add(&sum);
             let step = self.step(slot).min(end);
             self.survivors[class][end][step].add(&sum);
         }
-        let instructions = tuples.iter().fold(0_u64, |sum, tuple| sum.saturating_add(tuple.instructions));
+        let instructions = intervals.iter().fold(0_u64, |sum, interval| sum.saturating_add(interval.instructions));
         // Keeps the memory of the list for the next segment.
-        self.open = tuples;
+        self.open = intervals;
         self.open.clear();
         instructions
     }

@@ -1,11 +1,11 @@
-//! What tuples add up to.
+//! What intervals add up to.
 
 use switchcost_simulation_result::{Interval, OfOthers};
 
 /// Which cycles of a sum: [`Sum::excess`], [`Sum::lost`], [`Sum::gained`], or [`Sum::state`].
 pub(crate) type Cycles = fn(&Sum) -> f64;
 
-/// Sums over the tuples of one interval.
+/// Sums over the intervals of one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) segments: u64,
@@ -18,14 +18,14 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn of(tuple: &Interval) -> Self {
+    pub(crate) fn of(interval: &Interval) -> Self {
         Sum {
-            segments: tuple.segments.into(),
-            instructions: tuple.instructions,
-            shared: tuple.cycles.shared,
-            private: tuple.cycles.private,
-            flushed: tuple.cycles.flushed,
-            of_others: tuple.of_others.unwrap_or_default(),
+            segments: interval.segments.into(),
+            instructions: interval.instructions,
+            shared: interval.cycles.shared,
+            private: interval.cycles.private,
+            flushed: interval.cycles.flushed,
+            of_others: interval.of_others.unwrap_or_default(),
         }
     }
 
@@ -89,7 +89,7 @@ pub(crate) fn add_all(to: &mut [Sum], from: &[Sum]) {
     to.iter_mut().zip(from).for_each(|(to, from)| to.add(from));
 }
 
-/// Sums over the tuples of one interval, and how segments differ.
+/// Sums over the intervals of one number, and how segments differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) sum: Sum,
@@ -97,7 +97,7 @@ pub(crate) struct Cell {
     pub(crate) squares: [f64; 3],
     /// The same; `-inf` where no segment ran half of the interval.
     pub(crate) largest: Largest,
-    /// Whether a tuple is a sum over several segments, so that they cannot be distinguished.
+    /// Whether an interval is a sum over several segments, so that they cannot be distinguished.
     pub(crate) is_mixed: bool,
 }
 
@@ -112,19 +112,19 @@ impl Default for Largest {
 }
 
 impl Cell {
-    /// Adds a tuple of an interval of `length` instructions.
-    pub(crate) fn add_tuple(&mut self, tuple: &Interval, length: u64) {
-        let sum = Sum::of(tuple);
+    /// Adds an interval; a whole one has `length` instructions.
+    pub(crate) fn add_interval(&mut self, interval: &Interval, length: u64) {
+        let sum = Sum::of(interval);
         self.sum.add(&sum);
-        self.is_mixed |= tuple.segments != 1;
-        if tuple.instructions == 0 {
+        self.is_mixed |= interval.segments != 1;
+        if interval.instructions == 0 {
             return;
         }
-        let instructions = tuple.instructions as f64;
+        let instructions = interval.instructions as f64;
         let cycles = [sum.shared as f64, sum.private as f64, sum.excess()];
         for (i, cycles) in cycles.into_iter().enumerate() {
             self.squares[i] += cycles * cycles / instructions;
-            if tuple.instructions >= length.div_ceil(2) {
+            if interval.instructions >= length.div_ceil(2) {
                 self.largest.0[i] = self.largest.0[i].max(cycles / instructions);
             }
         }

@@ -10,7 +10,7 @@ use super::{Analyser, DesignFinding, Findings, Options};
 
 pub(crate) const LENGTH: u64 = 10_000;
 pub(crate) const INTERVALS: u32 = 100;
-/// In each tuple.
+/// In each interval.
 pub(crate) const GAINED_CYCLES: u64 = 3;
 
 /// What a guest was.
@@ -114,13 +114,13 @@ pub(crate) fn head(depth: Depth) -> Simulation {
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) head: Simulation,
-    pub(crate) tuples: Vec<Interval>,
+    pub(crate) intervals: Vec<Interval>,
     segments: u32,
 }
 
 impl Run {
     pub(crate) fn new() -> Self {
-        Run { head: head(Depth::Full), tuples: Vec::new(), segments: 0 }
+        Run { head: head(Depth::Full), intervals: Vec::new(), segments: 0 }
     }
 
     /// A segment of `instructions`; each of its intervals has private CPI `private`, and the excess CPI that `excess` says.
@@ -133,19 +133,19 @@ impl Run {
         excess: impl Fn(u32) -> f64,
     ) {
         let mut left = instructions;
-        for interval in 0..=INTERVALS {
-            let within = if interval == INTERVALS { left } else { left.min(LENGTH) };
+        for number in 0..=INTERVALS {
+            let within = if number == INTERVALS { left } else { left.min(LENGTH) };
             if within == 0 {
                 break;
             }
             left -= within;
             let cycles = |cpi: f64| (within as f64 * cpi).round() as u64;
             let cycles = ByView {
-                shared: cycles(private + excess(interval)),
+                shared: cycles(private + excess(number)),
                 private: cycles(private),
-                flushed: cycles(private + 2.0 * excess(interval)),
+                flushed: cycles(private + 2.0 * excess(number)),
             };
-            self.tuples.push(Interval {
+            self.intervals.push(Interval {
                 design: 0,
                 segment: self.segments,
                 segments: 1,
@@ -153,7 +153,7 @@ impl Run {
                 process,
                 cause,
                 end: cause,
-                interval,
+                number,
                 instructions: within,
                 cycles,
                 of_others: Some(OfOthers {
@@ -186,7 +186,7 @@ impl Run {
 
     pub(crate) fn findings_in_batches(&self, count: usize) -> Findings {
         let mut analyser = Analyser::new(&self.head, Options::default());
-        self.tuples.chunks(count).for_each(|part| analyser.add(part));
+        self.intervals.chunks(count).for_each(|part| analyser.add(part));
         analyser.finish()
     }
 

@@ -61,8 +61,8 @@ fn lost_less_gained_is_the_cost() {
     assert!(design.lost_cycles.low.is_some() && design.gained_cycles.high.is_some());
     let group = group(&design.groups, &Group::Class("involuntary"));
     assert_eq!((&group.lost_cycles, &group.gained_cycles), (&design.lost_cycles, &design.gained_cycles));
-    // One tuple without it, and nothing is known.
-    run.tuples[7].of_others = None;
+    // One interval without it, and nothing is known.
+    run.intervals[7].of_others = None;
     let design = run.design();
     assert_eq!((design.lost_cycles.estimate, design.gained_cycles.estimate, design.lost_share), (None, None, None));
     assert!(design.lost_cycles.why.expect("a reason").starts_with("not in the record"));
@@ -75,11 +75,11 @@ fn divided_intervals_lose_together() {
     let mut run = Run::new();
     for _ in 0..50 {
         run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
-        let half = run.tuples.last_mut().expect("one");
+        let half = run.intervals.last_mut().expect("one");
         let lost = |lost| Some(OfOthers { lost, ..OfOthers::default() });
         (half.instructions, half.of_others) = (LENGTH / 2, lost(7_000));
         let other = Interval { process: 1, of_others: lost(4_000), ..*half };
-        run.tuples.push(other);
+        run.intervals.push(other);
     }
     let design = run.design();
     close(design.lost_cycles.estimate.expect("known"), 11_000.0);
@@ -185,9 +185,9 @@ fn first_touches_are_in_no_sum_but_their_own() {
     let mut run = Run::new();
     (0..100).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 20.0, |_| 0.1));
     let parties = |lost, first_touches| Some(OfOthers { lost, gained: 0, first_touches });
-    run.tuples.iter_mut().for_each(|tuple| tuple.of_others = parties(1_000, 0));
-    run.tuples[1].cycles.shared -= 60_000;
-    run.tuples[1].of_others = parties(1_000, 60_000);
+    run.intervals.iter_mut().for_each(|interval| interval.of_others = parties(1_000, 0));
+    run.intervals[1].cycles.shared -= 60_000;
+    run.intervals[1].of_others = parties(1_000, 60_000);
     let result = &mut run.head.designs[0];
     result.hierarchies.shared.cycles -= 60_000;
     let detail = result.detail.as_mut().expect("in full");
@@ -210,7 +210,7 @@ fn first_touches_are_in_no_sum_but_their_own() {
     assert_eq!(design.parts[0].cycles, 100_000.0, "with the 60,000 that the instruction cache was spared once");
     // Counters alone do not distinguish them, and say so.
     run.head.designs[0].detail = None;
-    run.tuples.iter_mut().for_each(|tuple| tuple.of_others = None);
+    run.intervals.iter_mut().for_each(|interval| interval.of_others = None);
     let design = run.design();
     assert_eq!(design.first_touch_cycles, None);
     let says =
@@ -224,7 +224,7 @@ fn what_is_neither_lost_nor_gained_is_a_party_of_its_own() {
     let mut run = Run::new();
     (0..100).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.065));
     let of_others = Some(OfOthers { lost: 500, gained: 100, first_touches: 0 });
-    run.tuples.iter_mut().for_each(|tuple| tuple.of_others = of_others);
+    run.intervals.iter_mut().for_each(|interval| interval.of_others = of_others);
     let design = run.design();
     let costs = [&design.average_cost_cycles, &design.lost_cycles, &design.gained_cycles, &design.state_cycles];
     assert_eq!(costs.map(|cost| cost.estimate.expect("known")), [650.0, 500.0, 100.0, 250.0]);
@@ -235,8 +235,8 @@ fn threads_are_tasks_beside_the_first_of_their_process() {
     let mut run = Run::new();
     (0..8).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.5));
     assert_eq!(run.findings().threads, 0);
-    for (number, tuple) in run.tuples.iter_mut().enumerate() {
-        tuple.task = number as u32 % 4;
+    for (number, interval) in run.intervals.iter_mut().enumerate() {
+        interval.task = number as u32 % 4;
     }
     assert_eq!(run.findings().threads, 2);
 }
@@ -384,17 +384,17 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
     let mut run = Run::new();
     run.head = full.head.clone();
     run.head.designs[0].detail = None;
-    for interval in 0..40 {
-        let all: Vec<&Interval> = full.tuples.iter().filter(|tuple| tuple.interval == interval).collect();
+    for number in 0..40 {
+        let all: Vec<&Interval> = full.intervals.iter().filter(|interval| interval.number == number).collect();
         let mut sum = *all[0];
         sum.segments = all.len() as u32;
-        for tuple in &all[1..] {
-            sum.instructions += tuple.instructions;
-            sum.cycles.shared += tuple.cycles.shared;
-            sum.cycles.private += tuple.cycles.private;
-            sum.cycles.flushed += tuple.cycles.flushed;
+        for interval in &all[1..] {
+            sum.instructions += interval.instructions;
+            sum.cycles.shared += interval.cycles.shared;
+            sum.cycles.private += interval.cycles.private;
+            sum.cycles.flushed += interval.cycles.flushed;
         }
-        run.tuples.push(sum);
+        run.intervals.push(sum);
     }
     let (found, expected) = (run.design(), full.design());
     assert_eq!(found.average_cost_cycles.estimate, expected.average_cost_cycles.estimate);
@@ -409,13 +409,13 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
 }
 
 #[test]
-fn tuples_out_of_order_have_no_cost() {
+fn intervals_out_of_order_have_no_cost() {
     let mut run = uniform(100);
-    let last = run.tuples.len() - 1;
-    run.tuples.swap(0, last);
+    let last = run.intervals.len() - 1;
+    run.intervals.swap(0, last);
     let design = run.design();
     assert_eq!(design.average_cost_cycles.estimate, None);
-    let why = "found tuples out of order, need those of a segment together and in order";
+    let why = "found intervals out of order, need those of a segment together and in order";
     assert_eq!(design.average_cost_cycles.why.as_deref(), Some(why));
     assert!(design.flags.iter().any(|flag| flag.name == "disorder"));
 }
@@ -489,27 +489,27 @@ fn any_run() -> impl Strategy<Value = Run> {
     })
 }
 
-/// The cost by the definition, straight from the tuples.
+/// The cost by the definition, straight from the intervals.
 fn cost_by_definition(run: &Run) -> Option<f64> {
     let mut lengths: Vec<u64> = Vec::new();
-    for tuple in &run.tuples {
-        let segment = tuple.segment as usize;
+    for interval in &run.intervals {
+        let segment = interval.segment as usize;
         lengths.resize(lengths.len().max(segment + 1), 0);
-        lengths[segment] += tuple.instructions;
+        lengths[segment] += interval.instructions;
     }
     lengths.sort_unstable();
     // The shortest length that at most a tenth of the segments exceed.
     let is_cut = |end: &&u64| lengths.iter().filter(|length| length > end).count() * 10 <= lengths.len();
     let end = *lengths.iter().find(is_cut)?;
     let mut cost = 0.0;
-    for interval in 0..end.div_ceil(LENGTH) {
-        let tuples = run.tuples.iter().filter(|tuple| u64::from(tuple.interval) == interval);
+    for number in 0..end.div_ceil(LENGTH) {
+        let intervals = run.intervals.iter().filter(|interval| u64::from(interval.number) == number);
         let (mut excess, mut instructions) = (0.0, 0.0);
-        for tuple in tuples {
-            excess += tuple.cycles.shared as f64 - tuple.cycles.private as f64;
-            instructions += tuple.instructions as f64;
+        for interval in intervals {
+            excess += interval.cycles.shared as f64 - interval.cycles.private as f64;
+            instructions += interval.instructions as f64;
         }
-        cost += excess / instructions * (end - interval * LENGTH).min(LENGTH) as f64;
+        cost += excess / instructions * (end - number * LENGTH).min(LENGTH) as f64;
     }
     Some(cost)
 }
@@ -524,7 +524,7 @@ proptest! {
     }
 
     #[test]
-    fn how_tuples_are_handed_over_changes_nothing(run in any_run(), count in 1..50_usize) {
+    fn how_intervals_are_handed_over_changes_nothing(run in any_run(), count in 1..50_usize) {
         prop_assert_eq!(run.findings_in_batches(count), run.findings());
     }
 
@@ -536,16 +536,16 @@ proptest! {
         length: u64,
     ) {
         let mut run = run;
-        for (index, [segment, segments, process, cause, end, interval], [instructions, shared, private, flushed]) in numbers {
-            if run.tuples.is_empty() {
+        for (index, [segment, segments, process, cause, end, number], [instructions, shared, private, flushed]) in numbers {
+            if run.intervals.is_empty() {
                 break;
             }
             let cycles = switchcost_simulation_result::ByView { shared, private, flushed };
-            let at = index.index(run.tuples.len());
+            let at = index.index(run.intervals.len());
             let design = (cause % 3) as u16;
-            run.tuples[at] = Interval {
-                design, segment, segments: segments % 3, process: process % 4, cause: cause % 6, end: end % 6, interval,
-                instructions, cycles, ..run.tuples[at]
+            run.intervals[at] = Interval {
+                design, segment, segments: segments % 3, process: process % 4, cause: cause % 6, end: end % 6, number,
+                instructions, cycles, ..run.intervals[at]
             };
         }
         run.head.intervals = intervals;
@@ -584,11 +584,11 @@ fn without_a_batch_is_the_record_without_its_segments() {
 }
 
 /// Cycles of the shared hierarchy: an instruction's own, and `excess` more.
-fn ran(segment: u32, process: u32, interval: u32, instructions: u64, excess: u64) -> Interval {
+fn ran(segment: u32, process: u32, number: u32, instructions: u64, excess: u64) -> Interval {
     let cycles = ByView { shared: instructions + excess, private: instructions, flushed: instructions };
     let of_others = Some(OfOthers { lost: excess, ..OfOthers::default() });
     let (design, segments, task, cause, end) = (0, 1, process, QUANTUM, QUANTUM);
-    Interval { design, segment, segments, task, process, cause, end, interval, instructions, cycles, of_others }
+    Interval { design, segment, segments, task, process, cause, end, number, instructions, cycles, of_others }
 }
 
 /// "a" runs 30 instructions and executes "b", which runs 70; "c" runs 10, and "b" again 40; intervals of 50.
@@ -602,7 +602,7 @@ fn what_runs_after_an_exec_is_put_down_to_the_program_that_it_starts() {
     for (process, name) in run.head.processes.iter_mut().zip(["a", "b", "c"]) {
         (process.name, process.segments) = (name.to_owned(), 1);
     }
-    run.tuples =
+    run.intervals =
         vec![ran(0, 0, 0, 30, 3), ran(0, 1, 0, 20, 8), ran(0, 1, 1, 50, 12), ran(1, 2, 0, 10, 1), ran(2, 1, 0, 40, 10)];
     let design = run.design();
     let row = |name: &str| {
@@ -623,7 +623,7 @@ fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval()
     run.head.trace.involuntary_switches = 100;
     for segment in 0..100 {
         let excess = 400 + u64::from(segment % 7);
-        run.tuples.extend([ran(segment, 0, 0, 100, 10), ran(segment, 1, 0, 900, excess), ran(segment, 1, 1, 50, 0)]);
+        run.intervals.extend([ran(segment, 0, 0, 100, 10), ran(segment, 1, 0, 900, excess), ran(segment, 1, 1, 50, 0)]);
     }
     let design = run.design();
     let began = design.processes.iter().find(|process| process.name == "short").expect("it ran");

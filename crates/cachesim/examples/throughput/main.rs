@@ -67,24 +67,24 @@ fn processor_seconds() -> Result<f64, Box<dyn Error>> {
 
 fn simulate(designs: &[Design], source: &Source) -> Result<Outcome, Box<dyn Error>> {
     let mut simulator = Simulator::new(designs.to_vec(), Options::default())?;
-    let mut tuples = Vec::new();
+    let mut intervals = Vec::new();
     match source {
         Source::Made(chunks) => {
             for chunk in chunks {
-                simulator.feed(&mut chunk.clone(), &mut tuples)?;
-                tuples.clear();
+                simulator.feed(&mut chunk.clone(), &mut intervals)?;
+                intervals.clear();
             }
         }
         Source::File(path) => {
             let mut reader = read_ahead(TraceReader::new(BufReader::new(File::open(path)?))?)?;
             let mut chunk = Chunk::default();
             while reader.next_into(&mut chunk)? {
-                simulator.feed(&mut chunk, &mut tuples)?;
-                tuples.clear();
+                simulator.feed(&mut chunk, &mut intervals)?;
+                intervals.clear();
             }
         }
     }
-    Ok(simulator.finish(&mut tuples, &mut |_, _| None))
+    Ok(simulator.finish(&mut intervals, &mut |_, _| None))
 }
 
 fn describe(outcome: &Outcome) {

@@ -82,10 +82,10 @@ impl<L: Listener> Machine<L> {
         (self.result(references), self.state.listener)
     }
 
-    /// The first part of the trace begins: tuples, and what its listener says, are counted anew.
+    /// The first part of the trace begins: intervals, and what its listener says, are counted anew.
     pub(crate) fn begin_parts(&mut self) {
         self.opened = None;
-        self.tuples.clear();
+        self.intervals.clear();
         self.state.listener.parts_begin();
     }
 

@@ -13,7 +13,7 @@ pub enum SimulationError {
     /// Intervals without length.
     #[error("found intervals of 0 instructions, need 1 or more; choose another length")]
     EmptyInterval,
-    /// More designs than a tuple can number.
+    /// More designs than an interval can number.
     #[error("found {0} designs, need at most 65536; simulate them in several runs")]
     TooManyDesigns(usize),
     /// A thread that cannot be started.

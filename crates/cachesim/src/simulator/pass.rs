@@ -14,7 +14,7 @@ use crate::processes::{Change, Processes, Running};
 
 /// Blocks that are taken at once: no more than what is counted in one word.
 const SLICE_BLOCKS: usize = 2048;
-/// Blocks that are counted without a look at where the tuple ends, where they all lie before that.
+/// Blocks that are counted without a look at where the interval ends, where they all lie before that.
 const GROUP_BLOCKS: usize = 64;
 
 /// What a pass comes to in the end.
@@ -29,7 +29,7 @@ pub(super) struct PassResult {
     /// The kernel's instructions.
     pub(super) kernel_blocks: KernelBlocks,
     /// Those that had not been taken.
-    pub(super) tuples: Vec<Interval>,
+    pub(super) intervals: Vec<Interval>,
     /// Parts of the trace, where it was not simulated as a whole.
     pub(super) parts: Vec<Part>,
 }
@@ -58,13 +58,13 @@ pub(super) struct Pass {
     processes: Processes,
     /// Whether the machine knows who runs.
     has_begun: bool,
-    /// The tuple under way; its cycles are the machine's to say.
+    /// The interval under way; its cycles are the machine's to say.
     open: Option<Interval>,
     counted: Counted,
     /// Instructions at which they have doubled next.
     doubled_at: u64,
-    /// Tuples of segments that have ended in the chunk.
-    tuples: Vec<Interval>,
+    /// Intervals of segments that have ended in the chunk.
+    intervals: Vec<Interval>,
     /// The part under way, none where caches are warmed up: the whole trace is one.
     part: Option<usize>,
     /// What had been counted when the first part began; none where that was with the trace.
@@ -89,7 +89,7 @@ impl Pass {
             open: None,
             counted: Counted::default(),
             doubled_at: FIRST_FILL_POINT,
-            tuples: Vec::new(),
+            intervals: Vec::new(),
             part: Some(ALL),
             before_all: None,
             before: None,
@@ -108,12 +108,12 @@ impl Pass {
     }
 
     /// What has been made of segments that have ended since the last time.
-    pub(super) fn take_tuples(&mut self, tuples: &mut Vec<Interval>) {
+    pub(super) fn take_intervals(&mut self, intervals: &mut Vec<Interval>) {
         if self.part.is_none() && self.before_all.is_none() {
             // None is of any part.
-            self.tuples.clear();
+            self.intervals.clear();
         }
-        tuples.append(&mut self.tuples);
+        intervals.append(&mut self.intervals);
     }
 
     /// The chunk must have passed its check.
@@ -143,15 +143,15 @@ impl Pass {
         }
     }
 
-    /// Opens the tuple that the next block belongs to, where it is not open. Gives the instructions that are left for it.
-    fn open_tuple(&mut self) -> u64 {
+    /// Opens the interval that the next block belongs to, where it is not open. Gives the instructions that are left for it.
+    fn open_interval(&mut self) -> u64 {
         self.begin();
         let process = self.processes.running().process;
         let segment = *self.processes.segment();
         let length = self.options.interval_instructions;
-        let interval = (segment.instructions / length).min(self.options.intervals.into());
-        if self.open.is_some_and(|open| u64::from(open.interval) != interval) {
-            self.close_tuple();
+        let number = (segment.instructions / length).min(self.options.intervals.into());
+        if self.open.is_some_and(|open| u64::from(open.number) != number) {
+            self.close_interval();
         }
         self.open.get_or_insert(Interval {
             design: 0,
@@ -161,14 +161,14 @@ impl Pass {
             process,
             cause: segment.cause,
             end: 0,
-            interval: interval as u32,
+            number: number as u32,
             instructions: 0,
             cycles: ByView::default(),
             of_others: None,
         });
-        match interval == u64::from(self.options.intervals) {
+        match number == u64::from(self.options.intervals) {
             true => u64::MAX,
-            false => (interval + 1).saturating_mul(length).saturating_sub(segment.instructions),
+            false => (number + 1).saturating_mul(length).saturating_sub(segment.instructions),
         }
     }
 
@@ -226,9 +226,9 @@ impl Pass {
         self.runner.in_full().end_call(instructions, is_switch);
     }
 
-    fn close_tuple(&mut self) {
+    fn close_interval(&mut self) {
         let Some(open) = self.open.take() else { return };
-        self.runner.close_tuple(open);
+        self.runner.close_interval(open);
     }
 
     fn mappings_change(&mut self) {
@@ -273,7 +273,7 @@ impl Pass {
             self.runner.change_pages(PageChange::Forked { parent, child });
         }
         if change.is_other {
-            self.close_tuple();
+            self.close_interval();
             self.change_process();
         }
         if let Some(process) = change.ended {
@@ -305,8 +305,8 @@ impl Pass {
         let is_first = self.before_all.is_none();
         if is_first {
             self.mappings_change();
-            self.close_tuple();
-            self.tuples.clear();
+            self.close_interval();
+            self.intervals.clear();
             self.processes.begin_parts();
             self.runner.in_full().begin_parts();
             self.kernel_blocks.clear();
@@ -334,10 +334,10 @@ impl Pass {
     /// Ends the last segment.
     pub(super) fn finish(mut self) -> PassResult {
         self.mappings_change();
-        self.close_tuple();
+        self.close_interval();
         let end = self.processes.causes.number(Why::EndOfTrace);
-        self.runner.end_segment(end, &mut self.tuples);
-        self.runner.give_sums(&mut self.tuples);
+        self.runner.end_segment(end, &mut self.intervals);
+        self.runner.give_sums(&mut self.intervals);
         let all = self.counted;
         self.end_part();
         let before = self.before_all.take().unwrap_or_default();
@@ -358,15 +358,15 @@ impl Pass {
             designs: Vec::new(),
             parts: Vec::new(),
         };
-        let (tuples, parts, kernel_blocks) = (self.tuples, self.parts, self.kernel_blocks);
-        PassResult { facts, designs, programs, kernel_blocks, tuples, parts }
+        let (intervals, parts, kernel_blocks) = (self.intervals, self.parts, self.kernel_blocks);
+        PassResult { facts, designs, programs, kernel_blocks, intervals, parts }
     }
 }
 
 impl TakePieces for Pass {
     fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
         while !blocks.is_empty() {
-            let limit = self.open_tuple().min(self.doubled_at - self.counted.instructions);
+            let limit = self.open_interval().min(self.doubled_at - self.counted.instructions);
             let run = Run::cut(blocks, &self.weights, limit);
             let (now, later) = references.split_at(run.references);
             let (these, rest) = blocks.split_at(run.blocks);
@@ -398,9 +398,9 @@ impl TakePieces for Pass {
                 }
                 self.end_call(true);
                 self.mappings_change();
-                self.close_tuple();
+                self.close_interval();
                 let (end, is_other) = self.processes.switch(mark, *is_voluntary, *cause);
-                self.runner.end_segment(end, &mut self.tuples);
+                self.runner.end_segment(end, &mut self.intervals);
                 self.runner.empty_flushed_view();
                 self.change(Change { is_other, ..Change::default() });
             }
@@ -414,7 +414,7 @@ impl TakePieces for Pass {
     }
 }
 
-/// Blocks of one tuple, no more than a slice.
+/// Blocks of one interval, no more than a slice.
 struct Run {
     blocks: usize,
     references: usize,

@@ -102,23 +102,23 @@ impl Runner {
         either!(self.drop_process(process))
     }
 
-    pub(super) fn close_tuple(&mut self, interval: Interval) {
+    pub(super) fn close_interval(&mut self, interval: Interval) {
         match self {
             Runner::One(number, machine) => {
-                machine.close_tuple(Interval { design: *number, ..interval });
+                machine.close_interval(Interval { design: *number, ..interval });
             }
-            Runner::Many(family) => family.close_tuple(interval),
+            Runner::Many(family) => family.close_interval(interval),
         }
     }
 
-    pub(super) fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
-        either!(self.end_segment(end, tuples))
+    pub(super) fn end_segment(&mut self, end: u32, intervals: &mut Vec<Interval>) {
+        either!(self.end_segment(end, intervals))
     }
 
-    /// At the end of the trace: tuples that were kept back.
-    pub(super) fn give_sums(&mut self, tuples: &mut Vec<Interval>) {
+    /// At the end of the trace: intervals that were kept back.
+    pub(super) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         if let Runner::Many(family) = self {
-            family.give_sums(tuples);
+            family.give_sums(intervals);
         }
     }
 

@@ -30,8 +30,8 @@ pub(super) struct Workers {
 #[derive(Debug)]
 struct Worker {
     chunks: Sender<(Arc<Chunk>, Fed)>,
-    /// For each chunk the tuples of segments that end in it.
-    tuples: Receiver<Vec<Interval>>,
+    /// For each chunk the intervals of segments that end in it.
+    intervals: Receiver<Vec<Interval>>,
     thread: JoinHandle<Vec<PassResult>>,
 }
 
@@ -55,37 +55,37 @@ impl Workers {
         Ok(Workers { workers, under_way: VecDeque::new(), spare: Vec::new() })
     }
 
-    /// Gives the chunk to all passes, and leaves an empty one in its place. Appends the tuples of a chunk that all have taken since:
+    /// Gives the chunk to all passes, and leaves an empty one in its place. Appends the intervals of a chunk that all have taken since:
     /// chunk by chunk, and in each pass by pass, whichever was the first.
-    pub(super) fn feed(&mut self, chunk: &mut Chunk, fed: Fed, tuples: &mut Vec<Interval>) {
+    pub(super) fn feed(&mut self, chunk: &mut Chunk, fed: Fed, intervals: &mut Vec<Interval>) {
         if self.under_way.len() > MOST_CHUNKS_APART {
-            self.wait_for_the_oldest(tuples);
+            self.wait_for_the_oldest(intervals);
         }
         let chunk = Arc::new(std::mem::replace(chunk, self.spare.pop().unwrap_or_default()));
         for worker in &self.workers {
-            // A thread that has panicked is found where its tuples are missing.
+            // A thread that has panicked is found where its intervals are missing.
             let _ = worker.chunks.send((Arc::clone(&chunk), fed));
         }
         self.under_way.push_back(chunk);
     }
 
     /// Ends all passes once they have taken everything.
-    pub(super) fn finish(mut self, tuples: &mut Vec<Interval>) -> Vec<PassResult> {
+    pub(super) fn finish(mut self, intervals: &mut Vec<Interval>) -> Vec<PassResult> {
         while !self.under_way.is_empty() {
-            self.wait_for_the_oldest(tuples);
+            self.wait_for_the_oldest(intervals);
         }
         // All of them before any is waited for, so that they end at the same time.
         let threads: Vec<_> = self.workers.into_iter().map(Worker::end).collect();
         threads.into_iter().flat_map(join).collect()
     }
 
-    fn wait_for_the_oldest(&mut self, tuples: &mut Vec<Interval>) {
+    fn wait_for_the_oldest(&mut self, intervals: &mut Vec<Interval>) {
         let Some(chunk) = self.under_way.pop_front() else { return };
         for number in 0..self.workers.len() {
-            let Ok(mut more) = self.workers[number].tuples.recv() else {
+            let Ok(mut more) = self.workers[number].intervals.recv() else {
                 return drop(join(self.workers.swap_remove(number).end()));
             };
-            tuples.append(&mut more);
+            intervals.append(&mut more);
         }
         if let Some(mut chunk) = Arc::into_inner(chunk) {
             chunk.clear();
@@ -97,17 +97,17 @@ impl Workers {
 impl Worker {
     fn start(number: usize, mut passes: Vec<Pass>, turns: Arc<Turns>) -> std::io::Result<Worker> {
         let (chunks, next) = channel::<(Arc<Chunk>, Fed)>();
-        let (give, tuples) = channel();
+        let (give, intervals) = channel();
         let run = move || {
             for (chunk_number, (chunk, fed)) in next.iter().enumerate() {
                 let mut ended = Vec::new();
                 let turn = turns.wait(chunk_number, number);
                 for pass in &mut passes {
                     pass.feed(&chunk, fed);
-                    pass.take_tuples(&mut ended);
+                    pass.take_intervals(&mut ended);
                 }
                 drop(turn);
-                // Whoever gets the tuples of all takes the chunk's memory.
+                // Whoever gets the intervals of all takes the chunk's memory.
                 drop(chunk);
                 if give.send(ended).is_err() {
                     break;
@@ -118,7 +118,7 @@ impl Worker {
             passes.into_iter().map(Pass::finish).collect()
         };
         let thread = std::thread::Builder::new().name(format!("simulation {number}")).spawn(run)?;
-        Ok(Worker { chunks, tuples, thread })
+        Ok(Worker { chunks, intervals, thread })
     }
 
     /// No more chunks come.

@@ -11,9 +11,9 @@ use crate::processes::Running;
 
 use super::feed::Feed;
 use super::groups::{Group, Position};
+use super::intervals::Intervals;
 use super::results::{Member, Results, swept_cycles};
 use super::shape::{GridSlot, Shape};
-use super::tuples::Tuples;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
 /// Some designs, of which the first is simulated by itself too: whatever is the same in all is taken from it.
@@ -26,10 +26,10 @@ pub(crate) struct Family {
     /// The newest row of counters, and whether there may be a newer one.
     row: Vec<u64>,
     is_stale: bool,
-    /// The row at the start of the open tuple, and behind its last block where something came after that.
+    /// The row at the start of the open interval, and behind its last block where something came after that.
     opened: Option<Vec<u64>>,
     closed: Option<Vec<u64>>,
-    tuples: Tuples,
+    intervals: Intervals,
     running: Option<u32>,
     /// Misses by column.
     by_process: ByProcess,
@@ -60,7 +60,7 @@ impl Family {
         Family {
             guide: Box::new(guide),
             row: vec![0; width],
-            tuples: Tuples::new(VIEWS + width),
+            intervals: Intervals::new(VIEWS + width),
             running: None,
             by_process: ByProcess::new(VIEWS * columns),
             feed: Feed::new(group.position, &all, &shapes, &places, format),
@@ -139,31 +139,31 @@ impl Family {
         self.feed.drop_process(process);
     }
 
-    pub(crate) fn close_tuple(&mut self, interval: Interval) {
+    pub(crate) fn close_interval(&mut self, interval: Interval) {
         let number = self.members[0].number;
-        let cycles = self.guide.close_tuple(Interval { design: number, ..interval });
+        let cycles = self.guide.close_interval(Interval { design: number, ..interval });
         let (Some(cycles), Some(opened)) = (cycles, self.opened.take()) else { return };
         let closed = self.closed.take();
         self.counted();
         let now = closed.as_deref().unwrap_or(&self.row);
         let counted = now.iter().zip(&opened).map(|(now, then)| now - then);
         let guide = [cycles.shared, cycles.private, cycles.flushed];
-        self.tuples.push(&interval, guide.into_iter().chain(counted));
+        self.intervals.push(&interval, guide.into_iter().chain(counted));
     }
 
-    pub(crate) fn end_segment(&mut self, end: u32, tuples: &mut Vec<Interval>) {
-        self.guide.end_segment(end, tuples);
-        self.tuples.end_segment(end);
-        if self.tuples.are_many() {
-            self.give_sums(tuples);
+    pub(crate) fn end_segment(&mut self, end: u32, intervals: &mut Vec<Interval>) {
+        self.guide.end_segment(end, intervals);
+        self.intervals.end_segment(end);
+        if self.intervals.are_many() {
+            self.give_sums(intervals);
         }
     }
 
-    /// Tuples of all members but the guide.
-    pub(crate) fn give_sums(&mut self, tuples: &mut Vec<Interval>) {
+    /// Intervals of all members but the guide.
+    pub(crate) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         let (guide, others) = self.members.split_at(1);
         let levels = self.shapes.len();
-        self.tuples.drain(|head, row| {
+        self.intervals.drain(|head, row| {
             let (cycles, row) = row.split_at(VIEWS);
             for member in others {
                 let of = |view: usize| {
@@ -171,7 +171,7 @@ impl Family {
                     (cycles[view] + own).wrapping_sub(swept_cycles(&guide[0], levels, row, view))
                 };
                 let cycles = ByView { shared: of(SHARED), private: of(PRIVATE), flushed: of(FLUSHED) };
-                tuples.push(Interval { design: member.number, cycles, ..*head });
+                intervals.push(Interval { design: member.number, cycles, ..*head });
             }
         });
     }

@@ -60,11 +60,11 @@ fn design(caches: &Caches) -> Design {
 
 fn simulated(caches: &Caches, lackey: &[u8]) -> HierarchyCounts {
     let mut simulator = Simulator::new(vec![design(caches)], Options::default()).expect("it can be built");
-    let (mut importer, mut chunk, mut tuples) = (Importer::lackey(lackey), Chunk::default(), Vec::new());
+    let (mut importer, mut chunk, mut intervals) = (Importer::lackey(lackey), Chunk::default(), Vec::new());
     while importer.next_into(&mut chunk).expect("lackey's text") {
-        simulator.feed(&mut chunk, &mut tuples).expect("a sound chunk");
+        simulator.feed(&mut chunk, &mut intervals).expect("a sound chunk");
     }
-    simulator.finish(&mut tuples, &mut |_, _| None).designs.remove(0).hierarchies.shared
+    simulator.finish(&mut intervals, &mut |_, _| None).designs.remove(0).hierarchies.shared
 }
 
 /// Everything but the last level: these definitions always coincide.

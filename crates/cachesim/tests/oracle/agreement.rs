@@ -1,4 +1,4 @@
-//! Both simulators on random designs and random streams: every counter, every tuple.
+//! Both simulators on random designs and random streams: every counter, every interval.
 //!
 //! `AGREEMENT_TIMES=20` in the environment runs so many times the cases.
 

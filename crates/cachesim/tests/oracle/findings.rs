@@ -14,7 +14,7 @@ use switchcost_trace::Chunk;
 use crate::support::address::KERNEL;
 use crate::support::fault::Fault;
 use crate::support::process_table::CodePlace;
-use crate::support::simulator::{Code, OneDesign, Oracle, Settings, Tuple};
+use crate::support::simulator::{Code, FoundInterval, OneDesign, Oracle, Settings};
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Findings {
@@ -27,7 +27,7 @@ pub(crate) struct DesignFindings {
     pub(crate) hierarchies: ByView<HierarchyCounts>,
     pub(crate) by_process: Vec<ProcessMisses>,
     /// Sorted.
-    pub(crate) tuples: Vec<Tuple>,
+    pub(crate) intervals: Vec<FoundInterval>,
     /// Of designs in full only.
     pub(crate) full: Option<FullFindings>,
 }
@@ -85,19 +85,19 @@ fn syscall_name(number: u16) -> Option<String> {
 }
 
 pub(crate) fn run_engine(designs: &[Design], options: &Options, chunks: &[Chunk]) -> Findings {
-    let (outcome, tuples) = feed(designs, options, chunks);
-    of_engine(&outcome, &tuples)
+    let (outcome, intervals) = feed(designs, options, chunks);
+    of_engine(&outcome, &intervals)
 }
 
 /// All that the engine says, in its order.
 pub(crate) fn feed(designs: &[Design], options: &Options, chunks: &[Chunk]) -> (Outcome, Vec<Interval>) {
     let mut simulator = Simulator::new(designs.to_vec(), options.clone()).expect("the designs can be built");
-    let mut tuples = Vec::new();
+    let mut intervals = Vec::new();
     for chunk in chunks {
-        simulator.feed(&mut chunk.clone(), &mut tuples).expect("the chunk is sound");
+        simulator.feed(&mut chunk.clone(), &mut intervals).expect("the chunk is sound");
     }
-    let outcome = simulator.finish(&mut tuples, &mut |_, _| None);
-    (outcome, tuples)
+    let outcome = simulator.finish(&mut intervals, &mut |_, _| None);
+    (outcome, intervals)
 }
 
 pub(crate) fn run_oracle(designs: &[Design], options: &Options, chunks: &[Chunk], fault: Option<Fault>) -> Oracle {
@@ -107,21 +107,21 @@ pub(crate) fn run_oracle(designs: &[Design], options: &Options, chunks: &[Chunk]
     oracle
 }
 
-fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
+fn of_engine(outcome: &Outcome, intervals: &[Interval]) -> Findings {
     let cause = |index: u32| outcome.causes[index as usize].clone();
     let designs = outcome.designs.iter().enumerate().map(|(index, result)| {
-        let own = tuples.iter().filter(|tuple| usize::from(tuple.design) == index);
-        let tuple = |tuple: &Interval| Tuple {
-            segment: tuple.segment,
-            segments: tuple.segments,
-            interval: tuple.interval,
-            task: tuple.task,
-            process: tuple.process,
-            cause: cause(tuple.cause),
-            end: cause(tuple.end),
-            instructions: tuple.instructions,
-            cycles: [tuple.cycles.shared, tuple.cycles.private, tuple.cycles.flushed],
-            of_others: tuple.of_others.map(|all| [all.lost, all.gained, all.first_touches]),
+        let own = intervals.iter().filter(|interval| usize::from(interval.design) == index);
+        let interval = |interval: &Interval| FoundInterval {
+            segment: interval.segment,
+            segments: interval.segments,
+            number: interval.number,
+            task: interval.task,
+            process: interval.process,
+            cause: cause(interval.cause),
+            end: cause(interval.end),
+            instructions: interval.instructions,
+            cycles: [interval.cycles.shared, interval.cycles.private, interval.cycles.flushed],
+            of_others: interval.of_others.map(|all| [all.lost, all.gained, all.first_touches]),
         };
         let owner = |process: Option<u32>| process.unwrap_or(KERNEL);
         let eviction = |one: &Eviction| (one.level.clone(), owner(one.evictor), owner(one.victim), one.lines);
@@ -143,10 +143,10 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
             evictors: detail.evictors.clone(),
             calls: detail.calls.clone(),
         });
-        let mut tuples: Vec<Tuple> = own.map(tuple).collect();
-        tuples.sort();
+        let mut intervals: Vec<FoundInterval> = own.map(interval).collect();
+        intervals.sort();
         let by_process = result.by_process.clone();
-        DesignFindings { hierarchies: result.hierarchies.clone(), by_process, tuples, full }
+        DesignFindings { hierarchies: result.hierarchies.clone(), by_process, intervals, full }
     });
     Findings { processes: outcome.processes.clone(), designs: designs.collect() }
 }
@@ -154,12 +154,12 @@ fn of_engine(outcome: &Outcome, tuples: &[Interval]) -> Findings {
 /// `deep` says of each design whether everything is to be reported.
 pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], places: usize) -> Findings {
     let designs = oracle.designs.iter().zip(deep).map(|(one, &is_deep)| {
-        let mut tuples = if is_deep { one.tuples.clone() } else { added_up(&one.tuples) };
-        tuples.sort();
+        let mut intervals = if is_deep { one.intervals.clone() } else { added_up(&one.intervals) };
+        intervals.sort();
         DesignFindings {
             hierarchies: one.machine.counts(),
             by_process: one.machine.by_process(),
-            tuples,
+            intervals,
             full: is_deep.then(|| full_of_oracle(oracle, one, places)),
         }
     });
@@ -246,33 +246,33 @@ impl Findings {
     /// As a single pass for many designs reports it for designs that are not `deep`.
     pub(crate) fn without_depth(mut self, deep: &[bool]) -> Findings {
         for (design, _) in self.designs.iter_mut().zip(deep).filter(|(_, is_deep)| !**is_deep) {
-            design.tuples = added_up(&design.tuples);
-            design.tuples.sort();
+            design.intervals = added_up(&design.intervals);
+            design.intervals.sort();
             design.full = None;
         }
         self
     }
 }
 
-/// Tuples of the same process, cause, end and interval, added. What an exec divides is one segment.
-fn added_up(tuples: &[Tuple]) -> Vec<Tuple> {
-    let mut sums: Vec<Tuple> = Vec::new();
-    for (place, tuple) in tuples.iter().enumerate() {
-        let is_rest = |other: &Tuple| (other.segment, other.interval) == (tuple.segment, tuple.interval);
-        let segments = u32::from(!tuples[..place].iter().any(is_rest));
-        let tuple = Tuple { segments, of_others: None, ..tuple.clone() };
-        let tuple = &tuple;
-        let is_same = |sum: &&mut Tuple| {
-            (sum.process, &sum.cause, &sum.end, sum.interval)
-                == (tuple.process, &tuple.cause, &tuple.end, tuple.interval)
+/// Intervals of the same process, cause, end and number, added. What an exec divides is one segment.
+fn added_up(intervals: &[FoundInterval]) -> Vec<FoundInterval> {
+    let mut sums: Vec<FoundInterval> = Vec::new();
+    for (place, interval) in intervals.iter().enumerate() {
+        let is_rest = |other: &FoundInterval| (other.segment, other.number) == (interval.segment, interval.number);
+        let segments = u32::from(!intervals[..place].iter().any(is_rest));
+        let interval = FoundInterval { segments, of_others: None, ..interval.clone() };
+        let interval = &interval;
+        let is_same = |sum: &&mut FoundInterval| {
+            (sum.process, &sum.cause, &sum.end, sum.number)
+                == (interval.process, &interval.cause, &interval.end, interval.number)
         };
         let Some(sum) = sums.iter_mut().find(is_same) else {
-            sums.push(tuple.clone());
+            sums.push(interval.clone());
             continue;
         };
-        sum.segments += tuple.segments;
-        sum.instructions += tuple.instructions;
-        sum.cycles.iter_mut().zip(tuple.cycles).for_each(|(sum, more)| *sum += more);
+        sum.segments += interval.segments;
+        sum.instructions += interval.instructions;
+        sum.cycles.iter_mut().zip(interval.cycles).for_each(|(sum, more)| *sum += more);
     }
     sums
 }
@@ -287,11 +287,11 @@ pub(crate) fn compare(engine: &Findings, oracle: &Findings) -> Result<(), String
 }
 
 fn as_json(findings: &Findings) -> Value {
-    let tuple = |tuple: &Tuple| {
+    let interval = |interval: &FoundInterval| {
         json!({
-            "segment": tuple.segment, "segments": tuple.segments, "interval": tuple.interval, "task": tuple.task,
-            "process": tuple.process, "cause": tuple.cause, "end": tuple.end, "instructions": tuple.instructions,
-            "cycles": tuple.cycles, "others": tuple.of_others,
+            "segment": interval.segment, "segments": interval.segments, "number": interval.number, "task": interval.task,
+            "process": interval.process, "cause": interval.cause, "end": interval.end, "instructions": interval.instructions,
+            "cycles": interval.cycles, "others": interval.of_others,
         })
     };
     let design = |design: &DesignFindings| {
@@ -304,9 +304,9 @@ fn as_json(findings: &Findings) -> Value {
                 "most_held": full.most_held, "fill_curve": full.fill_curve,
             })
         });
-        let tuples: Vec<Value> = design.tuples.iter().map(tuple).collect();
+        let intervals: Vec<Value> = design.intervals.iter().map(interval).collect();
         // Counters first: where they differ, all else does.
-        json!({ "a": design.hierarchies, "by_process": design.by_process, "full": full, "tuples": tuples })
+        json!({ "a": design.hierarchies, "by_process": design.by_process, "full": full, "intervals": intervals })
     };
     let designs: Vec<Value> = findings.designs.iter().map(design).collect();
     json!({ "designs": designs, "processes": findings.processes })

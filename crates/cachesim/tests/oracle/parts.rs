@@ -13,16 +13,16 @@ use crate::random::streams::{cut, stream};
 /// Simulates chunks of which the first ones only warm up.
 fn run(design: &Design, options: &Options, warm_up: &[Chunk], counted: &[&[Chunk]]) -> (Outcome, Vec<Interval>) {
     let mut simulator = Simulator::new(vec![design.clone()], options.clone()).expect("a design that can be built");
-    let mut tuples = Vec::new();
+    let mut intervals = Vec::new();
     let mut feed = |chunk: &Chunk, purpose| {
-        simulator.feed_part(&mut chunk.clone(), purpose, None, &mut tuples).expect("a valid chunk");
+        simulator.feed_part(&mut chunk.clone(), purpose, None, &mut intervals).expect("a valid chunk");
     };
     warm_up.iter().for_each(|chunk| feed(chunk, Purpose::WarmUp));
     for (part, chunks) in counted.iter().enumerate() {
         chunks.iter().for_each(|chunk| feed(chunk, Purpose::Count { part }));
     }
-    let outcome = simulator.finish(&mut tuples, &mut |_, _| None);
-    (outcome, tuples)
+    let outcome = simulator.finish(&mut intervals, &mut |_, _| None);
+    (outcome, intervals)
 }
 
 /// Every number that is a sum over the trace.
@@ -73,18 +73,18 @@ proptest! {
         prop_assume!(!part.is_empty() && !before.is_empty());
         let (whole, _) = run(&design, &options, &[], &[&chunks]);
         let (first, _) = run(&design, &options, &[], &[before]);
-        let (second, tuples) = run(&design, &options, before, &[part]);
+        let (second, intervals) = run(&design, &options, before, &[part]);
         prop_assert_eq!(plus(&sums(&first.designs[0]), &sums(&second.designs[0])), sums(&whole.designs[0]));
         prop_assert_eq!(first.instructions + second.instructions, whole.instructions);
         let switches = |outcome: &Outcome| outcome.voluntary_switches + outcome.involuntary_switches;
         prop_assert_eq!(switches(&first) + switches(&second), switches(&whole));
-        prop_assert_eq!(tuples.iter().map(|tuple| tuple.instructions).sum::<u64>(), second.instructions);
+        prop_assert_eq!(intervals.iter().map(|interval| interval.instructions).sum::<u64>(), second.instructions);
         let of_processes: u64 = second.processes.iter().map(|process| process.instructions).sum();
         prop_assert_eq!(of_processes, second.instructions);
 
         let (head, rest) = part.split_at(part.len() / 2);
-        let (several, tuples_of_several) = run(&design, &options, before, &[head, rest]);
-        prop_assert_eq!(tuples_of_several, tuples);
+        let (several, intervals_of_several) = run(&design, &options, before, &[head, rest]);
+        prop_assert_eq!(intervals_of_several, intervals);
         let of_parts = several.parts.iter().map(|part| sums(&part.designs[0].1));
         let of_parts = of_parts.reduce(|one, other| plus(&one, &other)).expect("a part");
         prop_assert_eq!(of_parts, sums(&second.designs[0]));

@@ -23,7 +23,7 @@ fn depths(family: &Family, together: &Findings) -> Vec<bool> {
     deep
 }
 
-/// Every member's counters and sums of tuples are those of the member alone.
+/// Every member's counters and sums of intervals are those of the member alone.
 fn agree_with_each(family: &Family, options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let together = run_engine(&family.designs, &swept(options), chunks);
     let deep = depths(family, &together);

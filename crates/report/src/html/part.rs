@@ -33,7 +33,7 @@ pub enum Part<'a> {
     Simulated {
         /// What to call it: the name of its file.
         name: &'a str,
-        /// The record without its tuples.
+        /// The record without its intervals.
         head: &'a Simulation,
         /// What was found in it.
         findings: &'a simulation::Findings,

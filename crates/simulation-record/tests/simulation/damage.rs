@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use switchcost_simulation_record::ReadSimulationError;
 
-use crate::fixture::{head, tuples};
+use crate::fixture::{head, intervals};
 use crate::{Folder, read, write};
 
 fn whole() -> Vec<u8> {
     let folder = Folder::new();
-    write(&folder.file(), &head(), &tuples(300), 100);
+    write(&folder.file(), &head(), &intervals(300), 100);
     std::fs::read(folder.file()).expect("there")
 }
 

@@ -1,4 +1,4 @@
-//! A head and tuples made by hand: two designs, three processes, hostile names.
+//! A head and intervals made by hand: two designs, three processes, hostile names.
 
 use switchcost_design::Design;
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
@@ -139,9 +139,9 @@ pub(crate) fn head() -> Simulation {
 /// A design's name comes from a file of the user's.
 pub(crate) const HOSTILE_DESIGN: &str = "two words, a comma";
 
-/// So many tuples: every field takes small and large values, and all names occur.
-pub(crate) fn tuples(count: u32) -> Vec<Interval> {
-    let tuple = |i: u32| Interval {
+/// So many intervals: every field takes small and large values, and all names occur.
+pub(crate) fn intervals(count: u32) -> Vec<Interval> {
+    let interval = |i: u32| Interval {
         design: (i % 2) as u16,
         segment: i / 9,
         segments: if i % 100 == 99 { u32::MAX } else { 1 },
@@ -149,7 +149,7 @@ pub(crate) fn tuples(count: u32) -> Vec<Interval> {
         process: i % 3,
         cause: i % 4,
         end: (i + 1) % 4,
-        interval: i % 9,
+        number: i % 9,
         instructions: 10_000 + u64::from(i % 5),
         cycles: ByView {
             shared: u64::from(i) << (i % 33),
@@ -162,5 +162,5 @@ pub(crate) fn tuples(count: u32) -> Vec<Interval> {
             first_touches: i.into(),
         }),
     };
-    (0..count).map(tuple).collect()
+    (0..count).map(interval).collect()
 }

@@ -5,7 +5,7 @@ use switchcost_simulation_record::{ReadSimulationError, SIMULATION_SCHEMA, SIMUL
 use switchcost_simulation_result::Simulation;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::fixture::{head, tuples};
+use crate::fixture::{head, intervals};
 use crate::{Folder, read, write};
 
 const MARKER: &[u8] = b"switchcost.record.checksum.xxh3\x18\x10";
@@ -26,14 +26,14 @@ fn seal(bytes: &mut [u8]) -> bool {
 
 fn whole(head: &Simulation) -> Vec<u8> {
     let folder = Folder::new();
-    write(&folder.file(), head, &tuples(300), 100);
+    write(&folder.file(), head, &intervals(300), 100);
     std::fs::read(folder.file()).expect("there")
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<usize, ReadSimulationError> {
     let folder = Folder::new();
     std::fs::write(folder.file(), bytes).expect("room");
-    read(&folder.file()).map(|(_, tuples)| tuples.len())
+    read(&folder.file()).map(|(_, intervals)| intervals.len())
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn other_versions_are_refused_by_name() {
 }
 
 #[test]
-fn a_tuple_of_what_the_head_does_not_hold_is_damage() {
+fn an_interval_of_what_the_head_does_not_hold_is_damage() {
     let mut bytes = whole(&head());
     // The head loses its third process; the text keeps its length.
     let json = String::from_utf8_lossy(&bytes).into_owned();

@@ -1,11 +1,11 @@
-//! Ten million tuples: how long, and in how much memory.
+//! Ten million intervals: how long, and in how much memory.
 
 use std::time::Instant;
 
 use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
 
 use crate::Folder;
-use crate::fixture::{head, tuples};
+use crate::fixture::{head, intervals};
 
 /// The most memory that this process has had, in KiB.
 fn peak_kib() -> u64 {
@@ -16,10 +16,10 @@ fn peak_kib() -> u64 {
 
 #[test]
 #[ignore = "takes half a minute; run it alone: cargo test --release --test simulation large -- --ignored --nocapture"]
-fn ten_million_tuples_are_read_within_a_gibibyte() {
+fn ten_million_intervals_are_read_within_a_gibibyte() {
     const BATCHES: u32 = 100;
     let folder = Folder::new();
-    let batch = tuples(100_000);
+    let batch = intervals(100_000);
     let start = Instant::now();
     let mut writer = SimulationWriter::create(&folder.file()).expect("a free name");
     for _ in 0..BATCHES {
@@ -33,10 +33,10 @@ fn ten_million_tuples_are_read_within_a_gibibyte() {
     let record = SimulationRecord::read(&folder.file()).expect("whole");
     let opened = start.elapsed();
     let mut rows = 0;
-    for tuples in record.tuples().expect("tuples") {
-        let tuples = tuples.expect("whole");
-        assert_eq!(tuples[0], batch[rows % batch.len()]);
-        rows += tuples.len();
+    for intervals in record.intervals().expect("intervals") {
+        let intervals = intervals.expect("whole");
+        assert_eq!(intervals[0], batch[rows % batch.len()]);
+        rows += intervals.len();
     }
     let read = start.elapsed();
     assert_eq!(rows, batch.len() * BATCHES as usize);

@@ -34,22 +34,22 @@ impl Folder {
 }
 
 /// Writes a record in row groups of `rows`.
-fn write(path: &Path, head: &Simulation, tuples: &[Interval], rows: u64) {
+fn write(path: &Path, head: &Simulation, intervals: &[Interval], rows: u64) {
     let mut writer = SimulationWriter::create(path).expect("a free name").with_row_group_rows(rows);
-    for part in tuples.chunks(7) {
+    for part in intervals.chunks(7) {
         writer.write(part).expect("room");
     }
     writer.finish(head).expect("room");
 }
 
-fn read_tuples(record: &SimulationRecord) -> Result<Vec<Interval>, ReadSimulationError> {
-    let batches = record.tuples()?.collect::<Result<Vec<_>, _>>()?;
+fn read_intervals(record: &SimulationRecord) -> Result<Vec<Interval>, ReadSimulationError> {
+    let batches = record.intervals()?.collect::<Result<Vec<_>, _>>()?;
     Ok(batches.concat())
 }
 
-/// Head and tuples of a file.
+/// Head and intervals of a file.
 fn read(path: &Path) -> Result<(Simulation, Vec<Interval>), ReadSimulationError> {
     let record = SimulationRecord::read(path)?;
-    let tuples = read_tuples(&record)?;
-    Ok((record.head, tuples))
+    let intervals = read_intervals(&record)?;
+    Ok((record.head, intervals))
 }

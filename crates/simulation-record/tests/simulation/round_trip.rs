@@ -3,41 +3,41 @@
 use proptest::prelude::*;
 use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
-use crate::fixture::{head, tuples};
+use crate::fixture::{head, intervals};
 use crate::{Folder, read, write};
 
 #[test]
-fn head_and_tuples_come_back() {
+fn head_and_intervals_come_back() {
     let folder = Folder::new();
     for (i, (count, rows)) in [(0, 10), (1, 10), (10, 10), (1000, 300), (70_000, 1 << 20)].into_iter().enumerate() {
         let path = folder.0.path().join(i.to_string());
-        write(&path, &head(), &tuples(count), rows);
+        write(&path, &head(), &intervals(count), rows);
         let (found_head, found) = read(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(found_head, head());
-        assert!(found == tuples(count), "{count} tuples in groups of {rows}");
+        assert!(found == intervals(count), "{count} intervals in groups of {rows}");
     }
 }
 
 #[test]
 fn only_the_record_is_left() {
     let folder = Folder::new();
-    write(&folder.file(), &head(), &tuples(5), 2);
+    write(&folder.file(), &head(), &intervals(5), 2);
     assert_eq!(folder.names(), ["run.parquet"]);
 }
 
-fn any_tuple() -> impl Strategy<Value = Interval> {
-    let number = || prop_oneof![Just(0), Just(u64::MAX), any::<u64>()];
+fn any_interval() -> impl Strategy<Value = Interval> {
+    let large = || prop_oneof![Just(0), Just(u64::MAX), any::<u64>()];
     let small = || prop_oneof![Just(0), Just(u32::MAX), any::<u32>()];
     let indices = (0..2_u16, 0..3_u32, 0..4_u32, 0..4_u32);
     (
         indices,
         (small(), small(), small(), small()),
-        (number(), number(), number(), number(), proptest::option::of((number(), number(), number()))),
+        (large(), large(), large(), large(), proptest::option::of((large(), large(), large()))),
     )
         .prop_map(
             |(
                 (design, process, cause, end),
-                (segment, segments, task, interval),
+                (segment, segments, task, number),
                 (instructions, shared, private, flushed, of_others),
             )| {
                 let cycles = ByView { shared, private, flushed };
@@ -49,7 +49,7 @@ fn any_tuple() -> impl Strategy<Value = Interval> {
                     process,
                     cause,
                     end,
-                    interval,
+                    number,
                     instructions,
                     cycles,
                     of_others: of_others.map(|(lost, gained, first_touches)| OfOthers { lost, gained, first_touches }),
@@ -62,10 +62,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_tuples_come_back(tuples in proptest::collection::vec(any_tuple(), 0..200), rows in 1..100_u64) {
+    fn any_intervals_come_back(intervals in proptest::collection::vec(any_interval(), 0..200), rows in 1..100_u64) {
         let folder = Folder::new();
-        write(&folder.file(), &head(), &tuples, rows);
+        write(&folder.file(), &head(), &intervals, rows);
         let (_, found) = read(&folder.file()).expect("whole");
-        prop_assert_eq!(found, tuples);
+        prop_assert_eq!(found, intervals);
     }
 }

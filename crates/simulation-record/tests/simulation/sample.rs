@@ -4,7 +4,7 @@ use std::path::Path;
 
 use switchcost_simulation_result::PrivateBy;
 
-use crate::fixture::{head, tuples};
+use crate::fixture::{head, intervals};
 use crate::read;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/simulation-1.parquet");
@@ -26,5 +26,5 @@ fn the_sample_of_version_1_is_read() {
     expected.private_by = PrivateBy::Process;
     expected.processes.iter_mut().for_each(|process| process.task = None);
     assert_eq!(found_head, expected);
-    assert_eq!(found, tuples(300));
+    assert_eq!(found, intervals(300));
 }

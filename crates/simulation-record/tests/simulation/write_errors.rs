@@ -4,12 +4,12 @@ use switchcost_simulation_record::{SimulationWriter, WriteSimulationError};
 use switchcost_simulation_result::Interval;
 
 use crate::Folder;
-use crate::fixture::{head, tuples};
+use crate::fixture::{head, intervals};
 
-fn finished(tuple: Interval) -> (Folder, Result<(), WriteSimulationError>) {
+fn finished(interval: Interval) -> (Folder, Result<(), WriteSimulationError>) {
     let folder = Folder::new();
     let mut writer = SimulationWriter::create(&folder.file()).expect("a free name");
-    writer.write(&[tuple]).expect("room");
+    writer.write(&[interval]).expect("room");
     let outcome = writer.finish(&head());
     (folder, outcome)
 }
@@ -47,23 +47,23 @@ fn a_folder_that_is_not_there_is_named() {
 fn an_unfinished_record_leaves_nothing() {
     let folder = Folder::new();
     let mut writer = SimulationWriter::create(&folder.file()).expect("a free name");
-    writer.write(&tuples(1000)).expect("room");
+    writer.write(&intervals(1000)).expect("room");
     drop(writer);
     assert_eq!(folder.names(), [""; 0]);
 }
 
 #[test]
-fn a_tuple_beyond_the_head_is_refused() {
-    let tuple = tuples(1)[0];
+fn an_interval_beyond_the_head_is_refused() {
+    let interval = intervals(1)[0];
     for (wrong, what) in [
-        (Interval { design: 2, ..tuple }, "design 2, need one of the 2"),
-        (Interval { process: 3, ..tuple }, "process 3, need one of the 3"),
-        (Interval { cause: 4, ..tuple }, "cause 4, need one of the 4"),
-        (Interval { end: u32::MAX, ..tuple }, "cause 4294967295, need one of the 4"),
+        (Interval { design: 2, ..interval }, "design 2, need one of the 2"),
+        (Interval { process: 3, ..interval }, "process 3, need one of the 3"),
+        (Interval { cause: 4, ..interval }, "cause 4, need one of the 4"),
+        (Interval { end: u32::MAX, ..interval }, "cause 4294967295, need one of the 4"),
     ] {
         let (folder, outcome) = finished(wrong);
         let expected =
-            format!("found a tuple of {what} in the head; this is a bug of switchcost. The record was not kept");
+            format!("found an interval of {what} in the head; this is a bug of switchcost. The record was not kept");
         assert_eq!(outcome.expect_err("beyond the head").to_string(), expected);
         assert_eq!(folder.names(), [""; 0]);
     }

@@ -24,13 +24,13 @@ pub(crate) struct Settings {
     pub(crate) fault: Option<Fault>,
 }
 
-/// A tuple, with causes and processes by themselves instead of by their place in a list.
+/// An interval, with causes and processes by themselves instead of by their place in a list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Tuple {
+pub(crate) struct FoundInterval {
     pub(crate) segment: u32,
     /// How many segments are added up.
     pub(crate) segments: u32,
-    pub(crate) interval: u32,
+    pub(crate) number: u32,
     pub(crate) task: u32,
     pub(crate) process: u32,
     pub(crate) cause: SwitchCause,
@@ -46,7 +46,7 @@ pub(crate) type Code = BTreeMap<(String, SwitchCause, CodePlace), i64>;
 
 pub(crate) struct OneDesign {
     pub(crate) machine: Machine,
-    pub(crate) tuples: Vec<Tuple>,
+    pub(crate) intervals: Vec<FoundInterval>,
     pub(crate) code: Code,
     pub(crate) data: Code,
     /// Level, program (none of the kernel's), whether code, place.
@@ -54,8 +54,8 @@ pub(crate) struct OneDesign {
     pub(crate) calls: BTreeMap<u16, CallCost>,
     /// When the call under way began.
     entered: CallCost,
-    /// The tuple under way; cycles, and those that others have to do with, before its first block.
-    open: Option<(Tuple, ByView<u64>, OfOthers)>,
+    /// The interval under way; cycles, and those that others have to do with, before its first block.
+    open: Option<(FoundInterval, ByView<u64>, OfOthers)>,
 }
 
 struct Segment {
@@ -84,7 +84,7 @@ impl Oracle {
     pub(crate) fn new(designs: &[Design], settings: Settings) -> Oracle {
         let one = |design| OneDesign {
             machine: Machine::new(design, settings.tells_tasks_apart, settings.fault),
-            tuples: Vec::new(),
+            intervals: Vec::new(),
             code: Code::new(),
             data: Code::new(),
             evictors: BTreeMap::new(),
@@ -133,10 +133,10 @@ impl Oracle {
         }
         let segment = self.segment.as_mut().expect("begun above");
         let before = segment.instructions;
-        let (number, cause) = (segment.number, segment.cause.clone());
+        let (of_segment, cause) = (segment.number, segment.cause.clone());
         segment.instructions += u64::from(block.instructions);
         let asked = if self.settings.fault == Some(Fault::IntervalOfBlockEnd) { segment.instructions } else { before };
-        let interval = (asked / self.settings.interval_instructions).min(self.settings.intervals.into()) as u32;
+        let number = (asked / self.settings.interval_instructions).min(self.settings.intervals.into()) as u32;
         let (task, space) = (self.table.task, self.table.process);
         let process = self.table.number(self.table.who, b"");
         self.instructions += u64::from(block.instructions);
@@ -147,10 +147,10 @@ impl Oracle {
             design.machine.programs.insert(process, (program.clone(), named));
         });
         let place = self.table.place(block.address);
-        let tuple = Tuple {
-            segment: number,
+        let interval = FoundInterval {
+            segment: of_segment,
             segments: 1,
-            interval,
+            number,
             task,
             process,
             cause: cause.clone(),
@@ -160,7 +160,7 @@ impl Oracle {
             of_others: Some([0; 3]),
         };
         for design in &mut self.designs {
-            let excess = design.block(block, references, &tuple, space);
+            let excess = design.block(block, references, &interval, space);
             *design.code.entry((program.clone(), cause.clone(), place.clone())).or_default() += excess;
             design.see_places(&self.table, &program, &cause);
             if self.instructions >= self.doubled_at {
@@ -255,7 +255,7 @@ impl Oracle {
     fn place_task(&mut self, task: u32, process: u32, name: &[u8]) {
         let gone = self.table.place_task(task, process, name);
         if task == self.table.task && process != self.table.process {
-            self.close_tuples();
+            self.close_intervals();
             if self.settings.fault == Some(Fault::ExecIsNoDeparture) {
                 (self.table.process, self.table.who) = (process, self.table.who(process, task));
             }
@@ -317,25 +317,25 @@ impl Oracle {
 
     fn end_segment(&mut self, end: &SwitchCause) {
         self.see_cause(end);
-        self.close_tuples();
+        self.close_intervals();
         let Some(segment) = self.segment.take() else { return };
         for design in &mut self.designs {
-            let own = design.tuples.iter_mut().filter(|tuple| tuple.segment == segment.number);
-            own.for_each(|tuple| tuple.end = end.clone());
+            let own = design.intervals.iter_mut().filter(|interval| interval.segment == segment.number);
+            own.for_each(|interval| interval.end = end.clone());
         }
     }
 
-    fn close_tuples(&mut self) {
-        self.designs.iter_mut().for_each(OneDesign::close_tuple);
+    fn close_intervals(&mut self) {
+        self.designs.iter_mut().for_each(OneDesign::close_interval);
     }
 }
 
 impl OneDesign {
-    /// Gives the block's excess cycles, but for first touches. `wanted` is the tuple that it belongs to.
-    fn block(&mut self, block: &Block, references: &[Reference], wanted: &Tuple, space: u32) -> i64 {
+    /// Gives the block's excess cycles, but for first touches. `wanted` is the interval that it belongs to.
+    fn block(&mut self, block: &Block, references: &[Reference], wanted: &FoundInterval, space: u32) -> i64 {
         let (before, others_before) = (self.machine.cycles(), self.machine.of_others);
-        if self.open.as_ref().is_some_and(|(open, ..)| open.interval != wanted.interval) {
-            self.close_tuple();
+        if self.open.as_ref().is_some_and(|(open, ..)| open.number != wanted.number) {
+            self.close_interval();
         }
         let instructions = u64::from(block.instructions);
         self.machine.begin_block(wanted.process, instructions);
@@ -363,8 +363,8 @@ impl OneDesign {
         }
     }
 
-    fn close_tuple(&mut self) {
-        self.tuples.extend(self.open.take().map(|(tuple, ..)| tuple));
+    fn close_interval(&mut self) {
+        self.intervals.extend(self.open.take().map(|(interval, ..)| interval));
     }
 }
 

@@ -9,15 +9,15 @@ use super::fixture::{findings, record};
 
 /// The same trace under two designs each, of which the first has become another: half the excess.
 pub(crate) fn comparison(fail_above: Option<f64>) -> Comparison {
-    let (base_head, base_tuples) = record();
-    let (mut new_head, mut new_tuples) = record();
+    let (base_head, base_intervals) = record();
+    let (mut new_head, mut new_intervals) = record();
     new_head.designs[0].design.levels[1].size = switchcost_units::Bytes::kib(256);
-    for tuple in new_tuples.iter_mut().filter(|tuple| tuple.design == 0) {
-        let excess = tuple.cycles.shared - tuple.cycles.private;
-        tuple.cycles.shared -= excess / 2;
+    for interval in new_intervals.iter_mut().filter(|interval| interval.design == 0) {
+        let excess = interval.cycles.shared - interval.cycles.private;
+        interval.cycles.shared -= excess / 2;
         new_head.designs[0].hierarchies.shared.cycles -= excess / 2;
     }
-    let (base, new) = (findings(&base_head, &base_tuples), findings(&new_head, &new_tuples));
+    let (base, new) = (findings(&base_head, &base_intervals), findings(&new_head, &new_intervals));
     let names = [["small.parquet".to_owned()], ["large.parquet".to_owned()]];
     let request = Request { base: &names[0], new: &names[1], fail_above, ..Request::default() };
     compare_simulations(&[(&base_head, &base)], &[(&new_head, &new)], request)

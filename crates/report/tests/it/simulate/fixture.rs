@@ -198,19 +198,19 @@ fn empty_head() -> Simulation {
     }
 }
 
-/// The head, and the tuples: of the first design by segment, of the second added up.
+/// The head, and the intervals: of the first design by segment, of the second added up.
 pub(crate) fn record() -> (Simulation, Vec<Interval>) {
-    let (mut head, mut tuples) = (empty_head(), Vec::new());
+    let (mut head, mut intervals) = (empty_head(), Vec::new());
     let mut sums: std::collections::BTreeMap<(u32, u32, u32), Interval> = Default::default();
     for segment in 0..SEGMENTS {
-        let (process, cause, intervals) = if segment % 4 == 0 { (1, 1, 3) } else { (0, 2, 40) };
+        let (process, cause, count) = if segment % 4 == 0 { (1, 1, 3) } else { (0, 2, 40) };
         head.processes[process as usize].segments += 1;
-        for interval in 0..intervals {
+        for number in 0..count {
             let private = if process == 1 { 20_000 } else { 12_000 };
-            let excess = 4000 / u64::from(interval + 1) + u64::from(segment * 7 % 11) * 10;
+            let excess = 4000 / u64::from(number + 1) + u64::from(segment * 7 % 11) * 10;
             let cycles = ByView { shared: private + excess, private, flushed: private + 2 * excess };
             let task = process + 1;
-            let tuple = Interval {
+            let interval = Interval {
                 design: 0,
                 segment,
                 segments: 1,
@@ -218,25 +218,25 @@ pub(crate) fn record() -> (Simulation, Vec<Interval>) {
                 process,
                 cause,
                 end: cause,
-                interval,
+                number,
                 instructions: LENGTH,
                 cycles,
                 of_others: Some(OfOthers { lost: excess + 12, gained: 20, first_touches: 0 }),
             };
             head.trace.instructions += LENGTH;
             head.processes[process as usize].instructions += LENGTH;
-            tuples.push(tuple);
+            intervals.push(interval);
             let blank = Interval {
                 design: 1,
                 segments: 0,
                 instructions: 0,
                 cycles: ByView::default(),
                 of_others: None,
-                ..tuple
+                ..interval
             };
-            let sum = sums.entry((process, cause, interval)).or_insert(blank);
+            let sum = sums.entry((process, cause, number)).or_insert(blank);
             sum.segments += 1;
-            add(sum, &tuple);
+            add(sum, &interval);
             for design in &mut head.designs {
                 let hierarchies = &mut design.hierarchies;
                 hierarchies.shared.cycles += cycles.shared;
@@ -245,26 +245,26 @@ pub(crate) fn record() -> (Simulation, Vec<Interval>) {
             }
         }
     }
-    tuples.extend(sums.into_values());
-    (head, tuples)
+    intervals.extend(sums.into_values());
+    (head, intervals)
 }
 
-fn add(sum: &mut Interval, tuple: &Interval) {
-    sum.instructions += tuple.instructions;
-    sum.cycles.shared += tuple.cycles.shared;
-    sum.cycles.private += tuple.cycles.private;
-    sum.cycles.flushed += tuple.cycles.flushed;
+fn add(sum: &mut Interval, interval: &Interval) {
+    sum.instructions += interval.instructions;
+    sum.cycles.shared += interval.cycles.shared;
+    sum.cycles.private += interval.cycles.private;
+    sum.cycles.flushed += interval.cycles.flushed;
 }
 
-pub(crate) fn findings(head: &Simulation, tuples: &[Interval]) -> Findings {
+pub(crate) fn findings(head: &Simulation, intervals: &[Interval]) -> Findings {
     let mut analyser = Analyser::new(head, Options::default());
-    analyser.add(tuples);
+    analyser.add(intervals);
     analyser.finish()
 }
 
 /// The head and what is found in it.
 pub(crate) fn whole() -> (Simulation, Findings) {
-    let (head, tuples) = record();
-    let findings = findings(&head, &tuples);
+    let (head, intervals) = record();
+    let findings = findings(&head, &intervals);
     (head, findings)
 }

@@ -48,7 +48,7 @@ fn programs_of_hostile_names_stay_text() {
 /// A process may give itself any name; the tables of the page are opened with spreadsheets.
 #[test]
 fn no_name_reaches_a_spreadsheet_as_a_formula() {
-    let (mut head, tuples) = record();
+    let (mut head, intervals) = record();
     for (number, process) in head.processes.iter_mut().enumerate() {
         process.name = format!("=cmd|' /C calc'!A{number}");
     }
@@ -60,7 +60,7 @@ fn no_name_reaches_a_spreadsheet_as_a_formula() {
             code.object = Some("-1+1".to_owned());
         }
     }
-    let findings = findings(&head, &tuples);
+    let findings = findings(&head, &intervals);
     let part = |name| Part::Simulated { name, head: &head, findings: &findings };
     let html = render(&[part("=1.parquet"), part("@2.parquet")]);
     let mut guarded = 0;

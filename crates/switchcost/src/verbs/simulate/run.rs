@@ -35,7 +35,7 @@ pub(super) struct Run {
     options: Options,
     writer: SimulationWriter,
     path: PathBuf,
-    tuples: Vec<Interval>,
+    intervals: Vec<Interval>,
     started: OffsetDateTime,
     source: String,
     header: TraceHeader,
@@ -117,7 +117,7 @@ impl Run {
             options,
             writer: SimulationWriter::create(&path)?.for_readers(readers),
             path,
-            tuples: Vec::new(),
+            intervals: Vec::new(),
             started: OffsetDateTime::now_utc(),
             source: source.to_owned(),
             header: redact::trace(header.clone(), arguments.redaction.redact),
@@ -145,8 +145,8 @@ impl Run {
     pub(super) fn chunk(&mut self, chunk: &mut Chunk) -> Result<(), Failure> {
         self.leave_kernel_out(chunk);
         self.has_blocks |= !chunk.blocks.is_empty();
-        self.simulator.feed(chunk, &mut self.tuples)?;
-        self.keep_tuples()
+        self.simulator.feed(chunk, &mut self.intervals)?;
+        self.keep_intervals()
     }
 
     /// Takes the kernel's blocks and references out of a chunk where only programs are simulated.
@@ -165,8 +165,8 @@ impl Run {
     ) -> Result<(), Failure> {
         let is_counted = matches!(purpose, Purpose::Count { .. });
         self.has_blocks |= is_counted && !chunk.blocks.is_empty();
-        self.simulator.feed_part(chunk, purpose, since_switch, &mut self.tuples)?;
-        self.keep_tuples()
+        self.simulator.feed_part(chunk, purpose, since_switch, &mut self.intervals)?;
+        self.keep_intervals()
     }
 
     /// It is a part of the trace that was simulated; `without` is what came of its start behind last uses alone.
@@ -174,9 +174,9 @@ impl Run {
         Run { part: Some((part, without.unwrap_or_default())), ..self }
     }
 
-    fn keep_tuples(&mut self) -> Result<(), Failure> {
-        self.writer.write(&self.tuples)?;
-        self.tuples.clear();
+    fn keep_intervals(&mut self) -> Result<(), Failure> {
+        self.writer.write(&self.intervals)?;
+        self.intervals.clear();
         Ok(())
     }
 
@@ -189,9 +189,10 @@ impl Run {
     pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<Ended, Failure> {
         let symbols = self.symbols.unwrap_or_else(|| places::symbols_of(Path::new(&self.source)));
         let mut names = Names::new(symbols);
-        let mut outcome = self.simulator.finish(&mut self.tuples, &mut |object, offset| names.of_data(object, offset));
+        let mut outcome =
+            self.simulator.finish(&mut self.intervals, &mut |object, offset| names.of_data(object, offset));
         names.name_code(&mut outcome.designs);
-        self.writer.write(&self.tuples)?;
+        self.writer.write(&self.intervals)?;
         let of_trace = serde_json::to_value(self.header.order).ok();
         let of_trace = of_trace.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned();
         let (order, quantum_instructions) = self.order.unwrap_or((of_trace, self.header.quantum_instructions));
@@ -234,7 +235,7 @@ impl Run {
                 say!("record {}", self.path.display());
                 Ok(Ended::Recorded(self.path))
             }
-            Err(Unwritten { error, tuples }) => match tuples.and_then(|tuples| unrecorded(&head, tuples)) {
+            Err(Unwritten { error, intervals }) => match intervals.and_then(|intervals| unrecorded(&head, intervals)) {
                 Some(findings) => Ok(Ended::Unrecorded(Box::new((head, findings)), error)),
                 None => Err(error.into()),
             },

@@ -92,7 +92,7 @@ impl Both {
     }
 
     fn feed(&mut self, chunk: &mut Chunk, purpose: Purpose, start: u64) -> Result<(), Failure> {
-        let mut tuples = Vec::new();
+        let mut intervals = Vec::new();
         let mut kept = match purpose {
             Purpose::LastUses => {
                 self.keep.pass(chunk);
@@ -101,7 +101,7 @@ impl Both {
             Purpose::Count { .. } | Purpose::WarmUp => self.keep.kept(chunk),
         };
         let tile = Purpose::Count { part: self.choice.tile_of(start) };
-        self.last_uses.feed_part(&mut kept, tile, None, &mut tuples)?;
-        Ok(self.parts.feed_part(chunk, purpose, None, &mut tuples)?)
+        self.last_uses.feed_part(&mut kept, tile, None, &mut intervals)?;
+        Ok(self.parts.feed_part(chunk, purpose, None, &mut intervals)?)
     }
 }

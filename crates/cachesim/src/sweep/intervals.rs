@@ -1,4 +1,4 @@
-//! Tuples added up over segments, for all members at once.
+//! Intervals added up over segments, for all members at once.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use switchcost_simulation_result::Interval;
 /// More sums than this are given out before the trace ends; bounds memory.
 const MOST_NUMBERS: usize = 8 << 20;
 
-/// What tuples have in common that are added up: process, cause, end and interval.
+/// What intervals have in common that are added up: process, cause, end and number.
 type Key = (u32, u32, u32, u32);
 
-/// Rows of numbers, one for each tuple or sum of tuples.
+/// Rows of numbers, one for each interval or sum of intervals.
 #[derive(Debug, Default)]
 struct Table {
     heads: Vec<Interval>,
@@ -19,7 +19,7 @@ struct Table {
 
 /// Sums of rows of so many numbers.
 #[derive(Debug)]
-pub(super) struct Tuples {
+pub(super) struct Intervals {
     width: usize,
     /// Of the segment under way.
     segment: Table,
@@ -27,25 +27,25 @@ pub(super) struct Tuples {
     places: HashMap<Key, usize>,
 }
 
-impl Tuples {
-    pub(super) fn new(width: usize) -> Tuples {
-        Tuples { width, segment: Table::default(), sums: Table::default(), places: HashMap::new() }
+impl Intervals {
+    pub(super) fn new(width: usize) -> Intervals {
+        Intervals { width, segment: Table::default(), sums: Table::default(), places: HashMap::new() }
     }
 
-    /// A tuple of the segment under way.
-    pub(super) fn push(&mut self, tuple: &Interval, row: impl Iterator<Item = u64>) {
+    /// An interval of the segment under way.
+    pub(super) fn push(&mut self, interval: &Interval, row: impl Iterator<Item = u64>) {
         // The part of an interval behind an exec belongs to another process, but it is no segment more.
-        let is_rest = self.segment.heads.iter().any(|head| head.interval == tuple.interval);
-        self.segment.heads.push(Interval { segments: u32::from(!is_rest), ..*tuple });
+        let is_rest = self.segment.heads.iter().any(|head| head.number == interval.number);
+        self.segment.heads.push(Interval { segments: u32::from(!is_rest), ..*interval });
         self.segment.numbers.extend(row);
         debug_assert_eq!(self.segment.numbers.len(), self.width * self.segment.heads.len());
     }
 
-    /// The segment is over, and its tuples are added to the sums.
+    /// The segment is over, and its intervals are added to the sums.
     pub(super) fn end_segment(&mut self, end: u32) {
         let rows = self.segment.numbers.chunks_exact(self.width);
         for (head, row) in self.segment.heads.drain(..).zip(rows) {
-            let place = *self.places.entry((head.process, head.cause, end, head.interval)).or_insert_with(|| {
+            let place = *self.places.entry((head.process, head.cause, end, head.number)).or_insert_with(|| {
                 self.sums.heads.push(Interval { end, segments: 0, instructions: 0, ..head });
                 self.sums.numbers.resize(self.sums.heads.len() * self.width, 0);
                 self.sums.heads.len() - 1
@@ -63,10 +63,10 @@ impl Tuples {
         self.sums.numbers.len() > MOST_NUMBERS
     }
 
-    /// Gives out all sums, in the order of their first tuples, and starts anew.
+    /// Gives out all sums, in the order of their first intervals, and starts anew.
     pub(super) fn drain(&mut self, mut act: impl FnMut(&Interval, &[u64])) {
         let mut order: Vec<usize> = (0..self.sums.heads.len()).collect();
-        order.sort_by_key(|&place| (self.sums.heads[place].segment, self.sums.heads[place].interval));
+        order.sort_by_key(|&place| (self.sums.heads[place].segment, self.sums.heads[place].number));
         for place in order {
             act(&self.sums.heads[place], &self.sums.numbers[place * self.width..][..self.width]);
         }
