@@ -220,7 +220,7 @@ impl Runtimes {
         })
     }
 
-    /// What was found, of whom, and the last lines of what it printed.
+    /// What was found, in which program, and the last lines of what it printed.
     fn complain(&mut self, found: &str) -> String {
         let last = last_words(&self.talk.complaints());
         let said = if last.is_empty() { String::new() } else { format!("; it printed: {last}") };
