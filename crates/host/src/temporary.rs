@@ -68,7 +68,7 @@ impl TemporaryFolder {
         &self.files
     }
 
-    /// Control groups that are to be removed with the folder, to be told before they are made.
+    /// Control groups that are to be removed with the folder, to be named before they are made.
     pub(crate) fn remove_with_it(&self, groups: &[PathBuf]) -> io::Result<()> {
         let lines: String = groups.iter().map(|group| format!("{}\n", group.display())).collect();
         fs::write(self.whole.join(GROUPS), lines)

@@ -49,15 +49,15 @@ pub(crate) fn is_as_old(one: u32, other: u32) -> bool {
 mod tests {
     use super::*;
 
-    fn told(lines: &[u64]) -> Vec<bool> {
+    fn prefetched(lines: &[u64]) -> Vec<bool> {
         let mut streams = Streams::default();
         lines.iter().map(|line| streams.go_on(*line, 1000)).collect()
     }
 
     #[test]
     fn the_third_line_in_a_row_is_fetched_ahead_in_either_direction() {
-        assert_eq!(told(&[10, 11, 12, 13, 12, 11, 10]), [false, false, true, true, false, true, true]);
-        assert_eq!(told(&[10, 90, 11, 89, 12, 88]), [false, false, false, false, true, true]);
+        assert_eq!(prefetched(&[10, 11, 12, 13, 12, 11, 10]), [false, false, true, true, false, true, true]);
+        assert_eq!(prefetched(&[10, 90, 11, 89, 12, 88]), [false, false, false, false, true, true]);
     }
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
         // A linear congruential generator of full period: each line once, without a pattern (Knuth).
         let next = |line: &u64| Some((line * 269 + 83) % 512);
         let jumps: Vec<u64> = std::iter::successors(Some(7), next).take(512).collect();
-        let few = told(&jumps).into_iter().filter(|is_ahead| *is_ahead).count();
+        let few = prefetched(&jumps).into_iter().filter(|is_ahead| *is_ahead).count();
         assert!(few < 16, "{few}");
     }
 

@@ -171,7 +171,7 @@ fn others_that_take_the_cpu_from_one_twin_in_a_run_do_not_make_it_one_that_waits
 }
 
 #[test]
-fn how_much_longer_it_takes_is_told_by_the_spread_so_far() {
+fn how_much_longer_it_takes_is_reported_by_the_spread_so_far() {
     let noisy = |spread: f64| {
         let mut random = ChaCha8Rng::seed_from_u64(1);
         let mut runs = Vec::new();
@@ -213,7 +213,7 @@ fn each_period_has_its_costs_and_what_is_more_than_at_the_first() {
 }
 
 #[test]
-fn a_move_is_told_beside_a_preemption_and_is_no_part_of_it() {
+fn a_move_is_reported_beside_a_preemption_and_is_no_part_of_it() {
     let mut record = record(Vec::new());
     record.header.plan.moves_to = Some(CpuId(0));
     for block in 0..10 {

@@ -224,8 +224,8 @@ impl Counted<'_> {
     }
 
     fn mostly_preempted_by(&self) -> Option<&NeighbourFinding> {
-        let told = self.neighbours.iter().filter(|neighbour| !neighbour.other.is_empty());
-        told.max_by_key(|neighbour| neighbour.preempted).filter(|first| first.preempted_share >= MOSTLY)
+        let named = self.neighbours.iter().filter(|neighbour| !neighbour.other.is_empty());
+        named.max_by_key(|neighbour| neighbour.preempted).filter(|first| first.preempted_share >= MOSTLY)
     }
 
     /// Where all tasks are observed, another program is not of one's own.

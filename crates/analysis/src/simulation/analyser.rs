@@ -109,7 +109,7 @@ impl<'a> Analyser<'a> {
     }
 }
 
-/// What is told apart, where that is not the processes.
+/// What is distinguished, where that is not the processes.
 fn by_task(head: &Simulation) -> Option<Flag> {
     let detail = format!(
         "each of the {} tasks (a thread, in its present program) has caches alone to be compared with, and counts as one wherever a \

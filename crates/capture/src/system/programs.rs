@@ -126,7 +126,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     for library in &files {
         file_as_old(archive, library)?;
         if library.extension() == Some(OsStr::new("so")) {
-            // What it is linked with may be left out where it is never imported; who does is told by Python.
+            // What it is linked with may be left out where it is never imported; Python says who does.
             let _ = libraries(archive, library);
         }
     }

@@ -305,7 +305,7 @@ fn a_command_is_observed_before_it_runs() {
 }
 
 #[test]
-fn what_goes_on_behind_a_command_is_told_and_with_a_time_observed() {
+fn what_goes_on_behind_a_command_is_reported_and_with_a_time_observed() {
     for (duration, words) in [
         (None, "; to observe that: switchcost observe -p 70,71 -d 10s, or -d with the command"),
         (Some(Nanos::seconds(60)), ", and is observed further"),

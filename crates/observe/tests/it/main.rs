@@ -45,8 +45,8 @@ fn observer(options: Options) -> Option<Observer> {
 
 /// Runs a script of perl, which Debian always has, under observation from birth to death: what it printed, and what was counted.
 fn observed(script: &str, options: Options) -> Option<(String, Counted)> {
-    let (told, counted, _) = traced(script, options)?;
-    Some((told, counted))
+    let (reported, counted, _) = traced(script, options)?;
+    Some((reported, counted))
 }
 
 /// The same, with each event where they are wanted.

@@ -32,8 +32,8 @@ pub(super) fn program(record: &Injection) -> String {
 
 /// Neither twin was preempted: whatever is found is the instrument's.
 fn of_nobody(record: &Injection, cost: &Estimate) -> String {
-    let told = if is_cost(cost) { "and yet found a cost of" } else { "and found what a preemption costs" };
-    format!("Neither copy of {} was preempted, {told} {}.", program(record), with_interval(cost))
+    let finding = if is_cost(cost) { "and yet found a cost of" } else { "and found what a preemption costs" };
+    format!("Neither copy of {} was preempted, {finding} {}.", program(record), with_interval(cost))
 }
 
 fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, cost: &Estimate) -> String {
