@@ -24,7 +24,7 @@ impl Pace {
         self.voluntary += u64::from(is_voluntary);
     }
 
-    /// All tasks sleep: nobody waits for a turn.
+    /// All tasks sleep: none waits for a turn.
     pub(crate) fn all_sleep(&mut self, now: Instant) {
         self.asleep_since.get_or_insert(now);
     }

@@ -22,7 +22,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, openat};
 use crate::watcher::Watcher;
 
 const PREFIX: &str = "switchcost-";
-/// Nobody has so many runs at once.
+/// No one has so many runs at once.
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";

@@ -5,7 +5,7 @@
 const FOLLOWED: usize = 32;
 /// From this line of a stream on the next one is fetched ahead.
 const TRAINED: u32 = 3;
-/// A line that has been away for less is in a first level: who comes to it asks nobody.
+/// A line that has been away for less is in a first level: an access to it asks no other level.
 const HOT: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_there_all_the_time_trains_nobody() {
+    fn a_line_that_was_there_all_the_time_trains_no_stream() {
         let mut streams = Streams::default();
         let ages = [(20, 300), (21, 300), (22, 100_000)].map(|(line, age)| streams.go_on(line, age));
         assert_eq!(ages, [false; 3]);

@@ -241,7 +241,7 @@ fn a_result_that_no_preemption_can_have_is_doubted() {
     assert_eq!(of(9_000.0, 9_000.0).0, None, "cold caches may cost nothing");
     assert!(matches!(of(192.0, 10_500.0).0, Some(Doubt::BelowSwitches(_))));
     assert!(matches!(of(8_240.0, 4_700.0).0, Some(Doubt::ColdCachesBelowZero(_))));
-    let mut nobody = of(0.0, -500.0).1;
-    nobody.header.plan.preempts_nobody = true;
-    assert_eq!(doubt(&nobody, &analyse(&nobody)), None, "no one was preempted");
+    let mut no_preemptions = of(0.0, -500.0).1;
+    no_preemptions.header.plan.preempts_nobody = true;
+    assert_eq!(doubt(&no_preemptions, &analyse(&no_preemptions)), None, "no one was preempted");
 }

@@ -488,7 +488,7 @@ fn everybody_can_be_listed_by_control_group() {
 }
 
 #[test]
-fn a_cause_that_nobody_came_back_from_has_no_times() {
+fn a_cause_that_no_task_came_back_from_has_no_times() {
     let gone = Cause { off_ns: Nanos(0), wait_ns: Nanos(0), ..cause(Why::PreemptedByQueued, read(), 2) };
     let found = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 10), gone]))).causes;
     let times: Vec<_> = found.iter().map(|cause| (cause.why, cause.off_ns, cause.wait_ns)).collect();

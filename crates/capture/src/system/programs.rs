@@ -191,10 +191,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("script");
         executable(&script, "#!/no/such/interpreter\n");
-        let said = program(&mut Archive::default(), &script).expect_err("nobody runs it").to_string();
+        let said = program(&mut Archive::default(), &script).expect_err("nothing runs it").to_string();
         assert!(said.contains("/no/such/interpreter") && said.contains(&*script.to_string_lossy()), "{said}");
         executable(&script, "#!/usr/bin/env no-such-program\n");
-        let said = program(&mut Archive::default(), &script).expect_err("nobody runs it").to_string();
+        let said = program(&mut Archive::default(), &script).expect_err("nothing runs it").to_string();
         assert!(said.contains("no-such-program") && said.contains(&*script.to_string_lossy()), "{said}");
         executable(&script, &format!("#!/bin/sh\n{name}\n", name = script.display()));
         program(&mut Archive::default(), &script).expect("it starts itself");

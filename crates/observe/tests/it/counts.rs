@@ -144,7 +144,7 @@ fn each_switch_is_an_event_where_they_are_wanted() {
 }
 
 #[test]
-fn a_process_that_nobody_has_waited_for_has_ended() {
+fn a_process_that_no_one_has_waited_for_has_ended() {
     let _turn = turn();
     for options in [Options::default(), Options { without_bpf: true, ..Options::default() }] {
         let Some(mut observer) = observer(options) else { return };

@@ -102,7 +102,7 @@ fn are_observed(hierarchy: &Path) {
     });
     observer.tick();
     let empty = Observation::empty(manifest(&Root::system()), String::new());
-    let counted = observe(observer, task, &Root::system(), &empty, &mut Nobody).expect("it is observed");
+    let counted = observe(observer, task, &Root::system(), &empty, &mut NoListener).expect("it is observed");
     runner.join().expect("they ran");
     for _ in 0..100 {
         if fs::remove_dir(&below).is_ok() {
@@ -114,10 +114,10 @@ fn are_observed(hierarchy: &Path) {
     assert_eq!(seen, 40, "in {}: {:?}", hierarchy.display(), counted.tasks);
 }
 
-/// Nobody listens.
-struct Nobody;
+/// No one listens.
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     type Error = ObserveError;
 
     fn should_stop(&self) -> bool {

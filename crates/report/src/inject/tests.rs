@@ -69,7 +69,7 @@ fn a_result_that_cannot_be_is_reported_with_what_is_probably_the_cause() {
 }
 
 #[test]
-fn a_run_without_preemptions_says_that_nobody_was_preempted() {
+fn a_run_without_preemptions_says_that_no_process_was_preempted() {
     let mut record = small();
     record.header.plan.preempts_nobody = true;
     assert!(reported(&record).starts_with("Neither copy of gzip was preempted, and yet found a cost of "));
