@@ -88,7 +88,7 @@ fn observe(
     };
     let mut views = Views::open(arguments, announcement(arguments, &target), interrupt, kept, events)?;
     let observer = Observer::start(&empty.host, options);
-    if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
+    if let Some(reason) = observer.bpf_unavailable_because().filter(|_| !arguments.no_bpf) {
         without_bpf(arguments, reason)?;
     }
     let task = Task {
