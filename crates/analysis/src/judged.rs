@@ -13,7 +13,7 @@ const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
 const FOREIGN_LIMIT: f64 = 0.1;
 
 /// Less is interrupts and what the kernel itself does.
-const SHARE_TOLD: f64 = 0.05;
+const SHARE_REPORTED: f64 = 0.05;
 
 /// What a reader may still do against a disturbance: what the command line or the case excludes is no advice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl<'a> Judged<'a> {
 
     /// Whether the others had a share that is to be reported, of tasks that take what the scheduler gives them.
     pub(crate) fn is_beside_others(&self) -> bool {
-        self.is_measured_beside_others() && self.foreign_share() > SHARE_TOLD
+        self.is_measured_beside_others() && self.foreign_share() > SHARE_REPORTED
     }
 
     /// Ordinary tasks are measured in cycles between the turns of others.

@@ -37,7 +37,7 @@ fn is_of_command(ran: &Ran) -> bool {
     ran.stderr.contains("' ended with ")
 }
 
-/// Nobody is left, no temporary file, and who slept beside it sleeps on as before.
+/// No process is left, no temporary file, and who slept beside it sleeps on as before.
 pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String> {
     await_none(|| place.processes())?;
     let (found, left) = (place.bystander()?, place.temporary());

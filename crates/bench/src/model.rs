@@ -101,7 +101,7 @@ impl Compared {
         (low..=high).contains(&likely) || (likely / found - 1.0).abs() <= WITHIN
     }
 
-    fn told(&self) -> String {
+    fn text(&self) -> String {
         let ([low, likely, high], [from, found, to]) = (self.model_us, self.found_us);
         let right = if self.is_right() { "" } else { " (miss)" };
         format!("{}: {likely:.1} [{low:.1} {high:.1}], found {found:.1} [{from:.1} {to:.1}] us{right}", self.away)
@@ -113,7 +113,7 @@ fn beside(program: &Program, prices: &Prices, subject: &Subject) -> (Row, bool) 
     let (must_reach, command) = ("within 25 % or the interval".to_owned(), subject.words.join(" "));
     let command: String = command.chars().take(60).collect();
     let found = compared(program, prices, subject).map(|all| {
-        let measured = all.iter().map(Compared::told).collect::<Vec<_>>().join("; ");
+        let measured = all.iter().map(Compared::text).collect::<Vec<_>>().join("; ");
         eprintln!("{}: {measured}", subject.name);
         (measured, Some(all.iter().all(Compared::is_right)))
     });

@@ -19,7 +19,7 @@ use crate::spread::Spread;
 /// What is likely is near if it is off by no more.
 const NEAR: f64 = 0.3;
 
-/// What a switch was seen to cost in one case, and what was told of it, in nanoseconds.
+/// What a switch was seen to cost in one case, and what was reported of it, in nanoseconds.
 struct Case {
     name: String,
     seen: Spread,
@@ -43,12 +43,12 @@ impl Case {
         (self.likely / self.seen.median - 1.0).abs() <= NEAR
     }
 
-    /// `chase, 1024 KiB: 71.20 us a switch (70.10 to 72.30), told 3.10 (2.00 to 140.00; pages)`.
+    /// `chase, 1024 KiB: 71.20 us a switch (70.10 to 72.30), reported 3.10 (2.00 to 140.00; pages)`.
     fn text(&self) -> String {
         let us = |ns: f64| format!("{:.2}", ns / 1000.0);
         let Spread { low, median, high } = self.seen;
         format!(
-            "{}{}: {} us a switch ({} to {}), told {} ({} to {}; {})",
+            "{}{}: {} us a switch ({} to {}), reported {} ({} to {}; {})",
             match () {
                 () if !self.is_seen() => "not seen: ",
                 () if !self.is_held() => "OUTSIDE: ",
@@ -83,7 +83,7 @@ fn measured(program: &Program) -> Result<&Program, String> {
 }
 
 fn rows(of: &str, command: &str, cases: impl FnOnce() -> Result<Vec<Case>, String>) -> Vec<Row> {
-    let held = format!("cost told of {of} holds what more switches cost them");
+    let held = format!("cost reported of {of} holds what more switches cost them");
     let cases = match cases() {
         Ok(cases) => cases,
         Err(why) => return vec![Row::failed(&held, ">= 9 of 10", why, command.to_owned())],
@@ -101,7 +101,7 @@ fn rows(of: &str, command: &str, cases: impl FnOnce() -> Result<Vec<Case>, Strin
     vec![
         row(held, ">= 9 of 10", count(Case::is_held), 9, format!("\n{}", table.join("\n"))),
         row(
-            "the same: what is told as likely, within 30 %".to_owned(),
+            "the same: what is reported as likely, within 30 %".to_owned(),
             ">= 7 of 10",
             count(Case::is_hit),
             7,

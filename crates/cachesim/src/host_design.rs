@@ -33,7 +33,7 @@ pub enum HostDesignError {
         "{0}: need the level, type, size and line of each cache, or the design would be of another machine; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
     )]
-    Untold(String),
+    Unreported(String),
     /// It does not describe one completely.
     #[error(
         "{name}: ways: found none in what this machine reports, need the associativity; write a design file \
@@ -54,7 +54,7 @@ pub enum HostDesignError {
 /// A fact that is missing and must not be guessed, or facts that contradict each other.
 pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
     if let Some(undescribed) = host.undescribed_caches.first() {
-        return Err(HostDesignError::Untold(undescribed.clone()));
+        return Err(HostDesignError::Unreported(undescribed.clone()));
     }
     if host.caches.is_empty() {
         return Err(HostDesignError::NoCaches);

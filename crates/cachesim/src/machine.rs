@@ -33,7 +33,9 @@ use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
 pub(crate) use level_requests::LevelRequests;
 pub(crate) use lines::Counts as LevelCounts;
-pub(crate) use listener::{Departure, Gain, LevelRequest, Levels, Listener, Lookup, NOBODY, Origin, Requester, Took};
+pub(crate) use listener::{
+    Departure, Gain, LevelRequest, Levels, Listener, Lookup, NO_PROCESS, Origin, Requester, Took,
+};
 pub(crate) use plan::{FallbackReason, Kind, fallbacks};
 pub(crate) use totals::plain_result;
 pub(crate) use view_set::ViewSet;
@@ -139,7 +141,7 @@ pub(crate) enum PageChange {
     Remapped { space: u32, start: u64, bytes: u64 },
     /// The trace says where a page is.
     Recorded { space: u32, virtual_address: u64, physical: u64, bytes: u64 },
-    /// Nobody is left in an address space.
+    /// No task is left in an address space.
     Ended { space: u32 },
 }
 
@@ -204,10 +206,10 @@ impl<L: Listener> Machine<L> {
     pub(crate) fn change_process(&mut self, to: Running) {
         self.count_running();
         self.state.levels.iter_mut().for_each(Level::split_all);
-        if self.state.privates.running() != NOBODY {
+        if self.state.privates.running() != NO_PROCESS {
             self.state.listener.switched_out(self.state.requester);
         }
-        self.state.requester = self.state.requester.next(NOBODY);
+        self.state.requester = self.state.requester.next(NO_PROCESS);
         let context = RunContext::without_task();
         let mut hierarchies = self.state.hierarchies(&self.plan, &context);
         let is_flushed = |at: &usize| to.is_other_space && self.plan.levels[*at].is_flushed_on_switch;
@@ -230,7 +232,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Nobody is left of a process.
+    /// No task is left of a process.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
             // What it still does, it does with a hierarchy of its own again.
@@ -345,6 +347,6 @@ static NOTHING_MAPPED: Mappings = Mappings::nothing();
 impl RunContext<'_> {
     /// Where no program looks anything up.
     fn without_task() -> RunContext<'static> {
-        RunContext { space: NOBODY, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
+        RunContext { space: NO_PROCESS, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
     }
 }

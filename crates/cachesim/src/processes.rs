@@ -42,9 +42,9 @@ pub(crate) struct Segment {
 pub(crate) struct Change {
     /// Parent and child: a new address space with its parent's memory.
     pub(crate) fork: Option<(u32, u32)>,
-    /// A process that nobody is left of.
+    /// A process that no task is left of.
     pub(crate) ended: Option<u32>,
-    /// An address space that nobody is left in.
+    /// An address space that no task is left in.
     pub(crate) ended_space: Option<u32>,
     /// The running process is another one.
     pub(crate) is_other: bool,

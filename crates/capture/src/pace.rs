@@ -24,7 +24,7 @@ impl Pace {
         self.voluntary += u64::from(is_voluntary);
     }
 
-    /// All tasks sleep: nobody waits for a turn.
+    /// All tasks sleep: none waits for a turn.
     pub(crate) fn all_sleep(&mut self, now: Instant) {
         self.asleep_since.get_or_insert(now);
     }
@@ -67,11 +67,12 @@ mod tests {
     }
 
     #[test]
-    fn switches_that_take_long_by_the_clock_are_told_with_how_long() {
-        let told = said(2000, 10_000, 4000).expect("three milliseconds each");
+    fn switches_that_take_long_by_the_clock_are_reported_with_how_long() {
+        let message = said(2000, 10_000, 4000).expect("three milliseconds each");
         assert!(
-            told.starts_with("for each of 2000 voluntary switches 3.0 ms passed by the programs' clock, 6.0 s while"),
-            "{told}"
+            message
+                .starts_with("for each of 2000 voluntary switches 3.0 ms passed by the programs' clock, 6.0 s while"),
+            "{message}"
         );
         assert_eq!(said(2000, 4300, 4000), None, "0.15 ms each: the rest of the time all slept");
         assert_eq!(said(900, 10_000, 0), None, "too few");

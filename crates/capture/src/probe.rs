@@ -62,7 +62,7 @@ impl Probe {
         }
     }
 
-    /// The same of one that was asleep in this system call, and has told nothing since: half as much is to be read.
+    /// The same of one that was asleep in this system call, and has reported nothing since: half as much is to be read.
     pub(crate) fn ask_again(&mut self, kernel: &TaskFiles, syscall: u32) -> std::io::Result<Kernel> {
         let mut text = [0; 256];
         match self.files(kernel).and_then(|(_, stat)| text_of(stat, &mut text)) {

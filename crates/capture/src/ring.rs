@@ -13,7 +13,7 @@ use crate::protocol::{self, buffer, header, info, slot, state};
 /// Tasks that can live at the same time.
 pub(crate) const SLOTS: usize = 2048;
 const BUFFERS: usize = 16;
-/// Nobody is woken for fewer empty buffers.
+/// No one is woken for fewer empty buffers.
 const WORTH_WAKING: usize = BUFFERS / 2;
 /// 1 MiB: the fastest of those tried with gzip; all buffers together still fit into many a last-level cache.
 const BUFFER_WORDS: usize = 128 << 10;

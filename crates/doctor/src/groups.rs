@@ -130,8 +130,8 @@ mod tests {
         assert_eq!(judged(&disabled).severity, Severity::Fit);
         let asked = disabled.file("/proc/cmdline", "rt_group_sched=1\n");
         assert_eq!(judged(&asked).severity, Severity::Caveat);
-        let untold = in_group("").without(CONFIG);
-        assert_eq!(judged(&untold).found, "unknown whether the group /user.slice/session needs a share");
+        let unknown = in_group("").without(CONFIG);
+        assert_eq!(judged(&unknown).found, "unknown whether the group /user.slice/session needs a share");
     }
 
     #[test]

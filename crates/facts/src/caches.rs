@@ -8,21 +8,21 @@ use super::{Root, status, topology};
 pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let indexes = root.names(&folder).into_iter().filter(|name| name.starts_with("index"));
-    let (mut caches, mut untold) = (Vec::new(), Vec::new());
+    let (mut caches, mut unreported) = (Vec::new(), Vec::new());
     for index in indexes {
         match cache(root, &format!("{folder}/{index}")) {
             Ok(cache) => caches.push(cache),
-            Err(why) => untold.push(why),
+            Err(why) => unreported.push(why),
         }
     }
     if caches.is_empty() {
         caches = caches_of_cpuid(root, cpu);
         if !caches.is_empty() {
-            untold.clear();
+            unreported.clear();
         }
     }
     caches.sort_by_key(|cache: &Cache| (cache.level, cache.kind.to_string()));
-    (caches, untold)
+    (caches, unreported)
 }
 
 /// One cache, or the file because of which its level, kind, size or line is not known.
@@ -106,8 +106,8 @@ mod tests {
 
     #[test]
     fn caches_come_nearest_first() {
-        let (caches, untold) = caches(&Fixture::workstation().root(), CpuId(0));
-        assert!(untold.is_empty());
+        let (caches, unreported) = caches(&Fixture::workstation().root(), CpuId(0));
+        assert!(unreported.is_empty());
         let found: Vec<_> =
             caches.iter().map(|cache| (cache.level, cache.kind, cache.size_bytes, cache.ways)).collect();
         let expected = [
@@ -127,10 +127,10 @@ mod tests {
             .cache(0, 0, ["1", "Data", "-3K", "8", "0"])
             .cache(0, 1, ["1", "Instruction", "32K", "0", "x"])
             .cache(0, 2, ["2", "Martian", "32K", "8", "0"]);
-        let (caches, untold) = caches(&fixture.root(), CpuId(0));
+        let (caches, unreported) = caches(&fixture.root(), CpuId(0));
         let folder = "/sys/devices/system/cpu/cpu0/cache";
         let odd = [format!("{folder}/index0/size: found \"-3K\""), format!("{folder}/index2/type: found \"Martian\"")];
-        assert_eq!((caches.len(), untold), (1, odd.to_vec()));
+        assert_eq!((caches.len(), unreported), (1, odd.to_vec()));
         assert_eq!((caches[0].ways, &caches[0].shared_by[..]), (None, &[][..]));
     }
 
@@ -138,9 +138,9 @@ mod tests {
     fn a_level_without_a_file_of_its_size_type_level_or_line_does_not_vanish_without_a_word() {
         for name in ["size", "type", "level", "coherency_line_size"] {
             let path = format!("/sys/devices/system/cpu/cpu0/cache/index2/{name}");
-            let (caches, untold) = caches(&Fixture::workstation().without(&path).root(), CpuId(0));
+            let (caches, unreported) = caches(&Fixture::workstation().without(&path).root(), CpuId(0));
             assert_eq!(caches.iter().map(|cache| cache.level).collect::<Vec<_>>(), [1, 1, 3]);
-            assert_eq!(untold, [format!("{path}: No such file or directory (os error 2)")]);
+            assert_eq!(unreported, [format!("{path}: No such file or directory (os error 2)")]);
         }
     }
 

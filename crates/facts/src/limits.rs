@@ -187,8 +187,8 @@ mod tests {
         let of_root = ["CPU time of 60 s", "stack of 64 KiB", "real-time CPU time of 50 ms"];
         assert_eq!(reported(false), of_root);
         assert_eq!(reported(true), [&of_root[..], &["processes of this user of 8"]].concat());
-        let untold = limited("");
-        assert!(tight(&untold.root(), true).is_empty());
+        let unknown = limited("");
+        assert!(tight(&unknown.root(), true).is_empty());
     }
 
     #[test]

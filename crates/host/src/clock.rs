@@ -35,7 +35,7 @@ impl Clock {
     fn chosen(is_tsc_invariant: bool) -> (Clock, &'static str) {
         match counter::fitness(is_tsc_invariant) {
             Ok(why) => (Clock::Counter, why),
-            Err(why_not) => (Clock::MonotonicRaw, why_not),
+            Err(reason) => (Clock::MonotonicRaw, reason),
         }
     }
 

@@ -311,6 +311,6 @@ mod tests {
                 Err(other) => panic!("{other:?}"),
             }
         }
-        panic!("nobody looked");
+        panic!("no one looked");
     }
 }

@@ -37,7 +37,7 @@ impl SharedFile {
     }
 
     /// Maps the first `words` words of a file that can be mapped for reading and writing: one in memory, or an array that programs
-    /// in the kernel write. Nobody may shorten the file meanwhile.
+    /// in the kernel write. No one may shorten the file meanwhile.
     pub fn map(file: OwnedFd, words: usize) -> io::Result<SharedFile> {
         let bytes = words.checked_mul(8).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -95,7 +95,7 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
     }
 }
 
-/// Reads words that stand one behind the other, at once where the machine can: one by one takes several times as long. Nobody
+/// Reads words that stand one behind the other, at once where the machine can: one by one takes several times as long. No one
 /// may write them meanwhile; what is read is of no use where another process does so against what was agreed.
 #[inline(always)]
 pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {

@@ -1,4 +1,4 @@
-//! A task that a signal has stopped (SIGSTOP), made to run on for a moment without being continued: its parent is told nothing, and
+//! A task that a signal has stopped (SIGSTOP), made to run on for a moment without being continued: its parent is not notified, and
 //! afterwards it is stopped as before.
 
 use std::io;

@@ -22,7 +22,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, openat};
 use crate::watcher::Watcher;
 
 const PREFIX: &str = "switchcost-";
-/// Nobody has so many runs at once.
+/// No one has so many runs at once.
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";
@@ -68,7 +68,7 @@ impl TemporaryFolder {
         &self.files
     }
 
-    /// Control groups that are to be removed with the folder, to be told before they are made.
+    /// Control groups that are to be removed with the folder, to be named before they are made.
     pub(crate) fn remove_with_it(&self, groups: &[PathBuf]) -> io::Result<()> {
         let lines: String = groups.iter().map(|group| format!("{}\n", group.display())).collect();
         fs::write(self.whole.join(GROUPS), lines)

@@ -66,22 +66,22 @@ impl Twin {
     /// Where there is no process to be had. That the program cannot be run shows as an end with code 127.
     pub fn start(mut command: Command, group: Option<&Path>, layer: Option<&Path>) -> io::Result<Twin> {
         let control = group.map(TwinGroup::open).transpose()?;
-        let (mut told, mut tell) = io::pipe()?;
+        let (mut reader, mut writer) = io::pipe()?;
         let process = task::fork(|| {
             let prepared = layer.map_or(Ok(()), own_directory).and_then(|()| prepare());
-            prepared.inspect_err(|why| drop(tell.write_all(why.to_string().as_bytes())))?;
+            prepared.inspect_err(|why| drop(writer.write_all(why.to_string().as_bytes())))?;
             task::stop_self()?;
             // Why it cannot be run is reported by an earlier attempt.
             drop(command.exec());
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(NOT_RUN) }
         })?;
-        drop(tell);
+        drop(writer);
         let group = Pid::from_raw(process.pid()).ok_or_else(|| io::Error::other("found no number of a process"))?;
         let twin = Twin { process, group, control, end: None, used: Used::default() };
         if !twin.is_stopped()? {
             let mut why = String::new();
-            told.read_to_string(&mut why)?;
+            reader.read_to_string(&mut why)?;
             return Err(io::Error::other(why));
         }
         twin.enter_group()?;

@@ -148,7 +148,7 @@ mod tests {
         child.kill().and_then(|()| child.wait()).expect("ours");
         // Whoever comes next pays for itself alone.
         let next = TwinGroup::open(&groups[0]).expect("it is there");
-        assert_eq!(next.cpu_time().expect("nobody ran"), Duration::ZERO);
+        assert_eq!(next.cpu_time().expect("no process ran"), Duration::ZERO);
         drop(folder);
         assert!(!groups.iter().any(|group| group.exists()), "{groups:?}");
     }

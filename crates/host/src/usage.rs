@@ -61,15 +61,15 @@ pub fn switches_of_all() -> KernelSwitches {
     all
 }
 
-fn switches_of(whom: libc::c_int) -> KernelSwitches {
-    let usage = usage_of(whom);
+fn switches_of(who: libc::c_int) -> KernelSwitches {
+    let usage = usage_of(who);
     KernelSwitches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
 }
 
-fn usage_of(whom: libc::c_int) -> libc::rusage {
+fn usage_of(who: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for writing one rusage; for these three the call cannot fail.
-    unsafe { libc::getrusage(whom, usage.as_mut_ptr()) };
+    unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
     // SAFETY: of numbers only, for which zeroes are valid.
     unsafe { usage.assume_init() }
 }
@@ -87,14 +87,14 @@ pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     }
 }
 
-/// Waits as wait4(2) does, of which `whom` and `options` are. With WNOHANG none if no child has ended; else the number of the child, how it
+/// Waits as wait4(2) does, of which `pid` and `options` are. With WNOHANG none if no child has ended; else the number of the child, how it
 /// ended, and what it used.
-pub(crate) fn wait4(whom: i32, options: c_int) -> io::Result<Option<(i32, ExitStatus, Usage)>> {
+pub(crate) fn wait4(pid: i32, options: c_int) -> io::Result<Option<(i32, ExitStatus, Usage)>> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     loop {
         // SAFETY: the pointers are valid for writing one number and one rusage.
-        let ended = unsafe { libc::wait4(whom, &raw mut status, options, usage.as_mut_ptr()) };
+        let ended = unsafe { libc::wait4(pid, &raw mut status, options, usage.as_mut_ptr()) };
         if ended >= 0 {
             // SAFETY: of numbers only, for which zeroes are valid, and written by the call if a child has ended.
             let usage = Usage::of(&unsafe { usage.assume_init() });

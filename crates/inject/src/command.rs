@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ends_too_soon_or_sleeps_is_told_so() {
+    fn who_ends_too_soon_or_sleeps_is_reported_as_such() {
         let found = |cpu, turns| {
             check_undisturbed(&[outcome(cpu, turns, 0); 2], false)
                 .map_err(|fault| fault.to_string())

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_is_preempted_it_is_told_how_often_it_would_have_been() {
+    fn where_no_process_is_preempted_it_is_reported_how_often_it_would_have_been() {
         let mut stage = Scripted::new(64_000_000);
         let undisturbed = Turns { preempts_nobody: true, ..turns(0) };
         let (_, [first, second]) = play(&mut stage, &undisturbed).expect("scripted");

@@ -13,12 +13,12 @@ use switchcost_record::Case;
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};
-use crate::peers::{Command, Peer, Seat, Shared, start_peer};
+use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// Tasks in their seats, asleep until they are told to walk.
+/// Tasks that are set up, asleep until they are told to walk.
 pub(crate) struct AtOnce {
     shared: Arc<Shared>,
-    own: Seat,
+    own: Worker,
     peers: Vec<Peer>,
     tasks: u64,
 }
@@ -30,7 +30,7 @@ impl AtOnce {
         let peers = (1..case.tasks as usize)
             .map(|index| start_peer(index, case, discipline, &shared, seed))
             .collect::<Result<Vec<_>, String>>()?;
-        let own = Seat::take(0, case, discipline, &shared, seed)?;
+        let own = Worker::set_up(0, case, discipline, &shared, seed)?;
         Ok(AtOnce { shared, own, peers, tasks: u64::from(case.tasks) })
     }
 

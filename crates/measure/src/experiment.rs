@@ -95,8 +95,8 @@ pub(crate) trait Experiment {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this mechanism cannot hand over to itself without a switch"))
     }
 
-    /// What the program of a runtime told of itself until now; `None` of all other experiments.
-    fn told(&mut self) -> Option<RuntimeRun> {
+    /// What the program of a runtime reported of itself until now; `None` of all other experiments.
+    fn runtime_run(&mut self) -> Option<RuntimeRun> {
         None
     }
 

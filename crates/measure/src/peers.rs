@@ -1,14 +1,14 @@
 //! The kernel tasks of an experiment: the caller, which leads, and its peers, which follow commands.
 //!
-//! What comes in: a case. What goes out: peers in their seats, each pinned, with its memory and its priority, and what all share: the
+//! What comes in: a case. What goes out: peers that are set up, each pinned, with its memory and its priority, and what all share: the
 //! channels, the commands, the times. Which batches are run, and what is counted, is up to the experiments ([`crate::ring`],
 //! [`crate::preempt`]).
 
 mod links;
 mod preemptor;
-mod seat;
 mod shared;
 mod words;
+mod worker;
 
 use std::io;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use switchcost_host::task::{Forked, fork};
 use switchcost_record::{Between, Case};
 
 use crate::controls::Discipline;
-pub(crate) use seat::{Passed, Seat, pass_on};
 pub(crate) use shared::{Command, Shared};
+pub(crate) use worker::{Passed, Worker, pass_on};
 
 /// Any task but the first.
 pub(crate) enum Peer {
@@ -39,7 +39,7 @@ impl Peer {
     }
 }
 
-/// Starts a task and waits until it is in its seat.
+/// Starts a task and waits until it is set up.
 pub(crate) fn start_peer(
     index: usize,
     case: &Case,
@@ -48,7 +48,7 @@ pub(crate) fn start_peer(
     seed: u64,
 ) -> Result<Peer, String> {
     let (own_case, own_discipline, own_shared) = (case.clone(), discipline.clone(), Arc::clone(shared));
-    let body = move || Seat::serve(index, &own_case, &own_discipline, &own_shared, seed);
+    let body = move || Worker::serve(index, &own_case, &own_discipline, &own_shared, seed);
     let started = match case.between {
         Between::Thread => std::thread::Builder::new().spawn(body).map(|_| None),
         Between::Process | Between::User => fork(body).map(Some),

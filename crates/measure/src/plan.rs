@@ -255,7 +255,7 @@ impl Draft {
             Some(first) if !across_cpus || is_in_turn => Placement { cpus: vec![*first], relation: Relation::SameCpu },
             _ => placement,
         };
-        // A runtime does as it likes: what the kernel counts of it is told.
+        // A runtime does as it likes: what the kernel counts of it is reported.
         let switches = if runtime.is_some() { None } else { switch_plan(mechanism, between, &placement, policy) };
         Case { mechanism, between, tasks, working_set, away, vectors, placement, policy, runtime, switches }
     }

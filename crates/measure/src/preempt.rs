@@ -19,7 +19,7 @@ use switchcost_workload::{WorkingSet, walk};
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};
-use crate::peers::{Command, Peer, Seat, Shared, start_peer};
+use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
 /// The shortest time between two preemptions; a walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
@@ -30,7 +30,7 @@ const ROUNDS: u64 = 4;
 /// A victim, the caller, and its preemptor.
 pub(crate) struct Preemption {
     shared: Arc<Shared>,
-    own: Seat,
+    own: Worker,
     preemptor: Peer,
     set: WorkingSet,
     /// Time between two preemptions that walk: several times as long as both walks take.
@@ -42,7 +42,7 @@ impl Preemption {
         let shared = Arc::new(Shared::new(case, clock, seed)?);
         let above = Discipline { steps_below_top: discipline.steps_below_top - 1, ..discipline.clone() };
         let preemptor = start_peer(1, case, &above, &shared, seed)?;
-        let own = Seat::take(0, case, discipline, &shared, seed)?;
+        let own = Worker::set_up(0, case, discipline, &shared, seed)?;
         let walking_period = walking_period(&own, &shared, case);
         Ok(Preemption { shared, own, preemptor, set: case.working_set, walking_period })
     }
@@ -105,7 +105,7 @@ impl Experiment for Preemption {
 }
 
 /// Walks once warm, and takes eight times as long as the period of both tasks' walks.
-fn walking_period(own: &Seat, shared: &Shared, case: &Case) -> Nanos {
+fn walking_period(own: &Worker, shared: &Shared, case: &Case) -> Nanos {
     let memory = own.memory(shared, true);
     walk(memory, &case.working_set);
     let start = switchcost_host::clock::monotonic();

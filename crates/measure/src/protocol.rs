@@ -84,7 +84,7 @@ pub enum Message {
     Cycles(Box<Cycles>),
     /// A batch for counters or single hand-offs.
     Sample(Box<Sample>),
-    /// What a runtime told of itself.
+    /// What a runtime reported of itself.
     Runtime(Box<RuntimeRun>),
     /// The repetition cannot be run, or not to its end.
     Refused(String),

@@ -119,9 +119,9 @@ impl<'a> Repetition<'a> {
         }
         let rounds = self.calibrate().map_err(broken)?;
         let cycles = self.cycles(speaker, rounds);
-        if let Some(told) = self.experiment.told() {
+        if let Some(reported) = self.experiment.runtime_run() {
             let (case, repetition) = (self.order.case_index, self.order.repetition);
-            speaker.say(&Message::Runtime(Box::new(RuntimeRun { case, repetition, ..told }))).map_err(broken)?;
+            speaker.say(&Message::Runtime(Box::new(RuntimeRun { case, repetition, ..reported }))).map_err(broken)?;
         }
         cycles?;
         self.time_single_handoffs(speaker)?;

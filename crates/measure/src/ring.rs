@@ -23,12 +23,12 @@ use switchcost_record::{Case, CountedHandoffs, Mechanism};
 
 use crate::controls::Discipline;
 use crate::experiment::{Batch, Experiment, Split, Timed};
-use crate::peers::{Command, Passed, Peer, Seat, Shared, pass_on, start_peer};
+use crate::peers::{Command, Passed, Peer, Shared, Worker, pass_on, start_peer};
 
 /// A ring with its tasks waiting.
 pub(crate) struct Ring {
     shared: Arc<Shared>,
-    own: Seat,
+    own: Worker,
     peers: Vec<Peer>,
     case: Case,
 }
@@ -40,7 +40,7 @@ impl Ring {
         let peers = (1..case.tasks as usize)
             .map(|index| start_peer(index, case, discipline, &shared, seed))
             .collect::<Result<Vec<_>, String>>()?;
-        let own = Seat::take(0, case, discipline, &shared, seed)?;
+        let own = Worker::set_up(0, case, discipline, &shared, seed)?;
         Ok(Ring { shared, own, peers, case: case.clone() })
     }
 

@@ -27,7 +27,7 @@ impl Preparation {
         Ok(Preparation { memory, pause: rounds.pause_ns.map(|pause| Duration::from_nanos(pause.0)) })
     }
 
-    /// Writes every word, and then sleeps; gives how long it slept, which nobody else took.
+    /// Writes every word, and then sleeps; gives how long it slept, which no other task took.
     pub(crate) fn run(&self) -> Nanos {
         for word in self.memory.iter().flat_map(|memory| memory.iter()) {
             word.store(1, Relaxed);

@@ -33,7 +33,7 @@ const READY_WITHIN: Nanos = if cfg!(test) { Nanos::seconds(2) } else { Nanos::se
 /// A batch takes a fraction of a millisecond, or a few walks.
 const ANSWER_WITHIN: Nanos = if cfg!(test) { Nanos::millis(500) } else { Nanos::seconds(10) };
 
-/// Windows of the warm-up that are told, at most.
+/// Windows of the warm-up that are reported, at most.
 const MOST_WARM_UP: usize = 200;
 
 /// Rounds of the first window of a warm-up ...
@@ -52,7 +52,7 @@ const LONGEST_WARM_UP: u64 = 2;
 /// So many rounds may be over within a step of the program's clock, which may be of microseconds.
 const WITHIN_A_STEP: u64 = 256;
 
-/// What a program is told first.
+/// What a program is sent first.
 #[derive(Debug, Serialize)]
 struct Start<'a> {
     protocol: &'a str,
@@ -97,7 +97,7 @@ pub(crate) struct Runtimes {
     talk: Conversation,
     rate: TickRate,
     tasks: u64,
-    told: RuntimeRun,
+    reported: RuntimeRun,
     _pin: Option<PinGuard>,
 }
 
@@ -120,7 +120,7 @@ impl Runtimes {
             talk,
             rate: order.rate,
             tasks: u64::from(case.tasks),
-            told: RuntimeRun::default(),
+            reported: RuntimeRun::default(),
             _pin: pin,
         };
         let start = Start {
@@ -131,9 +131,9 @@ impl Runtimes {
             size_bytes: case.working_set.size_bytes,
             stride_bytes: case.working_set.stride_bytes,
         };
-        runtime.told.version = runtime.greet(&start)?;
-        same_version(&runtime.told.version, launch)?;
-        runtime.told.start_ns = monotonic().saturating_sub(begun);
+        runtime.reported.version = runtime.greet(&start)?;
+        same_version(&runtime.reported.version, launch)?;
+        runtime.reported.start_ns = monotonic().saturating_sub(begun);
         runtime.warm_up(launch.warm_up_ns, order)?;
         Ok(runtime)
     }
@@ -172,7 +172,7 @@ impl Runtimes {
             let passed = monotonic().saturating_sub(start);
             let has_used = used().saturating_sub(before) >= time;
             if passed >= time && (has_used || passed.0 >= time.0.saturating_mul(LONGEST_WARM_UP)) {
-                self.told.warm_up = thinned(windows);
+                self.reported.warm_up = thinned(windows);
                 return Ok(());
             }
         }
@@ -220,7 +220,7 @@ impl Runtimes {
         })
     }
 
-    /// What was found, of whom, and the last lines of what it printed.
+    /// What was found, in which program, and the last lines of what it printed.
     fn complain(&mut self, found: &str) -> String {
         let last = last_words(&self.talk.complaints());
         let said = if last.is_empty() { String::new() } else { format!("; it printed: {last}") };
@@ -229,18 +229,18 @@ impl Runtimes {
 }
 
 /// A program that was compiled by one version and is run by another says another one.
-fn same_version(told: &str, launch: &Launch) -> Result<(), String> {
-    let has_number = told.contains(|letter: char| letter.is_ascii_digit());
-    if !has_number || launch.version.is_empty() || told.contains(&launch.version) {
+fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
+    let has_number = reported.contains(|letter: char| letter.is_ascii_digit());
+    if !has_number || launch.version.is_empty() || reported.contains(&launch.version) {
         return Ok(());
     }
     let (found, program) = (&launch.version, shown(launch));
     Err(format!(
-        "found {told} in a program of version {found}, need one version of both; mend its installation, or remove {program}"
+        "found {reported} in a program of version {found}, need one version of both; mend its installation, or remove {program}"
     ))
 }
 
-/// Lines of what a program printed that are told.
+/// Lines of what a program printed that are reported.
 const LAST_LINES: usize = 4;
 
 /// What stands in the line that says what was wrong, where stacks of calls follow it.
@@ -292,7 +292,7 @@ fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
     fitting.clamp(1, rounds.saturating_mul(4))
 }
 
-/// The first half of them as they are, since most happens there; of the rest as many as are told, evenly.
+/// The first half of them as they are, since most happens there; of the rest as many as are reported, evenly.
 fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
     let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
     let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);
@@ -308,7 +308,7 @@ impl Experiment for Runtimes {
 
     fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         let window = self.window(batch).map_err(io::Error::other)?;
-        let count = &mut self.told.collections;
+        let count = &mut self.reported.collections;
         *count = window.collections.map(|more| count.unwrap_or(0).saturating_add(more));
         let ticks = |ns: u64| self.rate.ticks(Nanos(ns));
         let handoffs = ticks(window.ns.saturating_sub(window.walk_ns));
@@ -327,8 +327,8 @@ impl Experiment for Runtimes {
         })
     }
 
-    fn told(&mut self) -> Option<RuntimeRun> {
-        Some(self.told.clone())
+    fn runtime_run(&mut self) -> Option<RuntimeRun> {
+        Some(self.reported.clone())
     }
 }
 

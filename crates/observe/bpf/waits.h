@@ -67,7 +67,7 @@ __noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct contro
 {
     if (!t || !on || !c)
         return 0;
-    __u64 moved = lesser(t->moved_ns, ns), at = t->on_since, until = at - ns + moved, nobody = 0;
+    __u64 moved = lesser(t->moved_ns, ns), at = t->on_since, until = at - ns + moved, idle = 0;
     struct most most = { moved, PROCESS_MOVED, 0 };
     t->wait_moved_ns += moved;
     for (__u32 back = 0; back < RUNS; back++) {
@@ -76,16 +76,16 @@ __noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct contro
         if (at <= until || !run->end)
             break;
         __u64 end = lesser(greater(run->end, until), at);
-        nobody += at - end;
+        idle += at - end;
         at = lesser(greater(run->end - run->ns, until), end);
         if (at == end)
             continue;
         kept_waiting(t, run, end - at, c);
         behind(&most, run->process, end - at, place);
     }
-    t->wait_nobody_ns += nobody;
+    t->wait_nobody_ns += idle;
     t->wait_others_ns += at - until;
-    behind(&most, PROCESS_NOBODY, nobody, 0);
+    behind(&most, PROCESS_NOBODY, idle, 0);
     behind(&most, PROCESS_OTHERS, at - until, 0);
     return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
 }

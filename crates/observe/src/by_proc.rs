@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn of_all_tasks_those_that_nobody_saw_are_counted_as_lost() {
+    fn of_all_tasks_those_that_were_not_seen_are_counted_as_lost() {
         if started().is_none() {
             return println!("skipped: this is a PID namespace of its own");
         }

@@ -29,7 +29,7 @@ pub(crate) struct KernelCounts {
 struct Look {
     at: Nanos,
     counted: Totals,
-    /// What records have told of later.
+    /// What records have reported later.
     since: Totals,
 }
 
@@ -67,32 +67,32 @@ impl KernelCounts {
         last.since.add(Totals { run: Nanos(run), ..switches });
     }
 
-    /// What a task has in all, if the kernel had counted more at the last look than records have told of by now.
+    /// What a task has in all, if the kernel had counted more at the last look than records have reported by now.
     pub(crate) fn corrected(&self, thread: u32, task: &Task) -> Totals {
-        let told = Totals {
+        let reported = Totals {
             voluntary: task.voluntary,
             involuntary: task.involuntary,
             run: Nanos(task.run_ns),
             wait: Nanos(task.wait_ns),
         };
-        let Some(last) = self.last.get(&thread) else { return told };
+        let Some(last) = self.last.get(&thread) else { return reported };
         let first = self.first.get(&thread).copied().unwrap_or_default();
         let (counted, since) = (&last.counted, &last.since);
         Totals {
-            voluntary: told.voluntary.max(counted.voluntary.saturating_sub(first.voluntary) + since.voluntary),
-            involuntary: told
+            voluntary: reported.voluntary.max(counted.voluntary.saturating_sub(first.voluntary) + since.voluntary),
+            involuntary: reported
                 .involuntary
                 .max(counted.involuntary.saturating_sub(first.involuntary) + since.involuntary),
-            run: told.run.max(Nanos(counted.run.saturating_sub(first.run).0 + since.run.0)),
-            wait: told.wait,
+            run: reported.run.max(Nanos(counted.run.saturating_sub(first.run).0 + since.run.0)),
+            wait: reported.wait,
         }
     }
 
-    /// Corrects a task: how many of its switches no record has told of.
+    /// Corrects a task: how many of its switches no record has reported.
     pub(crate) fn correct(&self, thread: u32, task: &mut Task) -> u64 {
-        let (all, told) = (self.corrected(thread, task), task.voluntary + task.involuntary);
+        let (all, reported) = (self.corrected(thread, task), task.voluntary + task.involuntary);
         (task.voluntary, task.involuntary, task.run_ns) = (all.voluntary, all.involuntary, all.run.0);
-        all.voluntary + all.involuntary - told
+        all.voluntary + all.involuntary - reported
     }
 
     /// A thread has taken the number of its process.
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_counted_and_no_record_told_is_counted_once() {
+    fn what_the_kernel_counted_and_no_record_reported_is_counted_once() {
         let mut counts = KernelCounts::default();
         counts.first.insert(7, totals(100, 10, 5_000));
         counts.last.insert(7, Look { at: Nanos(50), counted: totals(150, 13, 9_000), since: Totals::default() });

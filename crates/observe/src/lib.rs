@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  observe (the loop) <──> Listener: what looks meanwhile
-//!     │  Whom, Quotas, Moments, Requests
+//!     │  Target, Quotas, Moments, Requests
 //!     v
 //!  Backend: Observer ──> ByBpf ──(targets)──> the kernel's tracepoints: bpf/
 //!     │                    ^                               │
@@ -44,7 +44,7 @@ mod stacks;
 mod subject;
 mod sums;
 mod tables;
-mod whom;
+mod target;
 
 pub use backend::Backend;
 pub use command::Command;
@@ -56,4 +56,4 @@ pub use observer::Observer;
 pub use requests::Requests;
 pub use run::{Listener, Task, observe};
 pub use subject::{GroupId, SubjectError};
-pub use whom::{Group, Whom};
+pub use target::{Group, Target};

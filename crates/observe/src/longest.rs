@@ -13,10 +13,10 @@ const LONGEST: usize = 3;
 pub(crate) fn of(waits: impl Iterator<Item = Wait>) -> Vec<LongWait> {
     let mut waits: Vec<Wait> = waits.filter(|wait| wait.ns > 0).collect();
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.ns));
-    waits.iter().take(LONGEST).map(told).collect()
+    waits.iter().take(LONGEST).map(long_wait).collect()
 }
 
-fn told(wait: &Wait) -> LongWait {
+fn long_wait(wait: &Wait) -> LongWait {
     let text = |name: &[u8]| String::from_utf8_lossy(until_zero(name)).into_owned();
     let (behind, behind_process) = match wait.behind {
         process::KERNEL => (Behind::Kernel, None),
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_of_all_cpus_are_told_with_what_they_were_behind() {
+    fn the_longest_of_all_cpus_are_reported_with_what_they_were_behind() {
         let name = |name: &str| {
             let mut bytes = [0; 16];
             bytes[..name.len()].copy_from_slice(name.as_bytes());
@@ -61,8 +61,8 @@ mod tests {
             wait(80, process::OTHERS),
             wait(800, process::KERNEL),
         ];
-        let told = of(waits.into_iter());
-        let parts: Vec<_> = told
+        let reported = of(waits.into_iter());
+        let parts: Vec<_> = reported
             .iter()
             .map(|wait| (wait.since_ns.0, wait.wait_ns.0, wait.behind.clone(), wait.behind_process))
             .collect();

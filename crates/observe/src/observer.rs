@@ -18,8 +18,8 @@ use crate::subject::GroupId;
 /// Counts until it is finished or dropped.
 pub struct Observer {
     way: Way,
-    /// Why not in a way that tells more, for each of those.
-    why_not: Vec<String>,
+    /// Why each of the ways that tell more is unavailable.
+    unavailable_because: Vec<String>,
 }
 
 enum Way {
@@ -33,27 +33,30 @@ impl Observer {
     /// where it gives none, its counters.
     pub fn start(host: &HostManifest, options: Options) -> Observer {
         let by_bpf = if options.without_bpf { Err(NoBpf::NotAsked) } else { ByBpf::start(host, options) };
-        let why_not_bpf = match by_bpf {
+        let bpf_unavailable_because = match by_bpf {
             Ok(bpf) => {
-                let why_not = options.counts_only.then(|| "counts and causes are enough (--counts-only)".to_owned());
-                return Observer { way: Way::Bpf(Box::new(bpf)), why_not: why_not.into_iter().collect() };
+                let reason = options.counts_only.then(|| "counts and causes are enough (--counts-only)".to_owned());
+                return Observer { way: Way::Bpf(Box::new(bpf)), unavailable_because: reason.into_iter().collect() };
             }
             Err(why) => why.to_string(),
         };
         match ByPerf::start(host, options.may_mark_pages) {
-            Ok(perf) => Observer { way: Way::Perf(Box::new(perf)), why_not: vec![why_not_bpf] },
-            Err(why) => Observer { way: Way::Proc(ByProc::default()), why_not: vec![why_not_bpf, why.to_string()] },
+            Ok(perf) => Observer { way: Way::Perf(Box::new(perf)), unavailable_because: vec![bpf_unavailable_because] },
+            Err(why) => Observer {
+                way: Way::Proc(ByProc::default()),
+                unavailable_because: vec![bpf_unavailable_because, why.to_string()],
+            },
         }
     }
 
     /// Why it is not counted by programs in the kernel.
-    pub fn why_not_bpf(&self) -> Option<&str> {
-        self.why_not.first().filter(|_| !matches!(self.way, Way::Bpf(_))).map(String::as_str)
+    pub fn bpf_unavailable_because(&self) -> Option<&str> {
+        self.unavailable_because.first().filter(|_| !matches!(self.way, Way::Bpf(_))).map(String::as_str)
     }
 
     /// Counts by the kernel's counters, where nothing has been observed yet.
     fn count_by_proc(&mut self, why: String) -> &mut ByProc {
-        self.why_not.push(why);
+        self.unavailable_because.push(why);
         self.way = Way::Proc(ByProc::default());
         let Way::Proc(proc) = &mut self.way else { unreachable!("it was made here") };
         proc
@@ -156,7 +159,7 @@ impl Backend for Observer {
             Way::Perf(perf) => perf.so_far(),
             Way::Proc(proc) => proc.so_far(),
         };
-        Ok(Counted { not_counted_by: self.why_not.clone(), ..counted })
+        Ok(Counted { not_counted_by: self.unavailable_because.clone(), ..counted })
     }
 
     fn finish(self) -> Result<Counted, NoBpf> {
@@ -166,6 +169,6 @@ impl Backend for Observer {
             Way::Proc(mut proc) => proc.so_far(),
         };
         container::look_at(&mut counted.tasks);
-        Ok(Counted { not_counted_by: self.why_not, ..counted })
+        Ok(Counted { not_counted_by: self.unavailable_because, ..counted })
     }
 }

@@ -12,7 +12,7 @@ use crate::moments::Moments;
 use crate::notice::Notice;
 use crate::quotas::Quotas;
 use crate::requests::Requests;
-use crate::whom::{Next, Whom};
+use crate::target::{Next, Target};
 
 /// Between two looks at who has ended: far less than it takes to use up the places of tasks.
 const TICK: Nanos = Nanos::millis(20);
@@ -21,7 +21,7 @@ const TICK: Nanos = Nanos::millis(20);
 #[derive(Debug)]
 pub struct Task {
     /// Who.
-    pub whom: Whom,
+    pub target: Target,
     /// For how long; none until they have ended, or as is usual for those that do not.
     pub duration: Option<Nanos>,
     /// Whether it goes on until it is stopped.
@@ -72,22 +72,22 @@ pub fn observe<B: Backend, L: Listener>(
     empty: &Observation,
     listener: &mut L,
 ) -> Result<Observation, L::Error> {
-    let Task { mut whom, duration, is_endless, wants_scheduler_time, requests } = task;
+    let Task { mut target, duration, is_endless, wants_scheduler_time, requests } = task;
     let requests = requests.begin()?;
     let extensions = slice_extensions(root);
     let began = Began { at: backend.now(), cpu: backend.own_cpu_time() };
-    whom.begin(root, &mut backend)?;
+    target.begin(root, &mut backend)?;
     listener.began()?;
-    let usual = whom.usual_duration().filter(|_| !is_endless);
+    let usual = target.usual_duration().filter(|_| !is_endless);
     let limit = duration.or(usual).unwrap_or(Nanos(u64::MAX));
     // Who has not switched yet may not be known to the backend.
-    let mut quotas = Quotas::begin(root, began.at, &(&backend.processes() | &whom.numbers()));
+    let mut quotas = Quotas::begin(root, began.at, &(&backend.processes() | &target.numbers()));
     let mut moments = Moments::begin(began.at);
     loop {
         let elapsed = backend.now().saturating_sub(began.at);
         if listener.should_stop()
             || elapsed >= limit
-            || !goes_on(&mut whom, duration.is_some(), root, &mut backend, listener)?
+            || !goes_on(&mut target, duration.is_some(), root, &mut backend, listener)?
         {
             break;
         }
@@ -95,7 +95,7 @@ pub fn observe<B: Backend, L: Listener>(
         backend.take_events(&mut |event| listener.take(event));
         quotas.look(root, backend.now(), || backend.processes());
         moments.look(backend.now(), || backend.totals());
-        let subject = whom.subject();
+        let subject = target.subject();
         listener.look(&mut || {
             let counted = backend.so_far()?;
             Ok(Observation {
@@ -121,7 +121,7 @@ pub fn observe<B: Backend, L: Listener>(
         listener.notice(Notice::NoSchedulerTime);
     }
     Ok(Observation {
-        subject: whom.subject(),
+        subject: target.subject(),
         requests,
         moments: moments.into_vec(),
         slice_extensions: extensions.zip(slice_extensions(root)).map(extensions_between),
@@ -130,13 +130,13 @@ pub fn observe<B: Backend, L: Listener>(
 }
 
 fn goes_on<L: Listener>(
-    whom: &mut Whom,
+    target: &mut Target,
     is_timed: bool,
     root: &Root,
     backend: &mut impl Backend,
     listener: &mut L,
 ) -> Result<bool, L::Error> {
-    Ok(match whom.go_on(root, backend, is_timed)? {
+    Ok(match target.go_on(root, backend, is_timed)? {
         Next::GoOn => true,
         Next::End => false,
         Next::Say(notice, goes_on) => {

@@ -80,7 +80,7 @@ fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
         "cgroup" => {}
         _ => return None,
     }
-    // Those of version 1 are told apart by their controllers, or a name.
+    // Those of version 1 are distinguished by their controllers, or a name.
     let own = root.read("/proc/self/cgroup").ok()?;
     let is_it = |controllers: &str| {
         let has = |one: &str| options.split(',').any(|option| option == one);

@@ -153,17 +153,17 @@ impl Sums {
         let Some(&least) = sorted.get(GROUPS) else { return };
         // Of those that are as light as the first that goes, some have room.
         let mut room = GROUPS - sorted.partition_point(|&events| events > least);
-        let (lost, mut untold) = (&mut self.lost_pairs, Vec::new());
+        let (lost, mut dropped) = (&mut self.lost_pairs, Vec::new());
         self.pairs.retain(|_, pair| {
             let is_kept = events_of(pair) > least || (events_of(pair) == least && room > 0);
             room -= usize::from(is_kept && events_of(pair) == least);
             if !is_kept {
                 *lost += events_of(pair);
-                untold.push((pair.process, pair.kept_waiting_ns));
+                dropped.push((pair.process, pair.kept_waiting_ns));
             }
             is_kept
         });
-        for (process, ns) in untold.into_iter().filter(|(_, ns)| *ns > Nanos(0)) {
+        for (process, ns) in dropped.into_iter().filter(|(_, ns)| *ns > Nanos(0)) {
             self.waits_of(process).others_ns.0 += ns.0;
         }
     }
@@ -313,8 +313,8 @@ mod tests {
         assert_eq!(pairs.len(), GROUPS);
         let heavy = pairs.iter().find(|pair| pair.other == Some(7)).expect("it was there most");
         assert_eq!(heavy.runs, 2 + 10 * u64::from(all));
-        let told: u64 = pairs.iter().map(|pair| pair.runs).sum();
-        assert_eq!(told + sums.lost_pairs, 12 * u64::from(all), "what is not reported is counted");
+        let reported: u64 = pairs.iter().map(|pair| pair.runs).sum();
+        assert_eq!(reported + sums.lost_pairs, 12 * u64::from(all), "what is not reported is counted");
         let behind = |pairs: &[Pair]| pairs.iter().map(|pair| pair.kept_waiting_ns.0).sum::<u64>();
         let others: u64 = sums.take_waits().iter().map(|waits| waits.others_ns.0).sum();
         assert_eq!(behind(&pairs) + others, 12 * u64::from(all), "and no part of a wait is lost");

@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    fn told(text: &str, read: impl Fn(&Path) -> Result<(), ProfileFileError>) -> Result<(), String> {
+    fn outcome(text: &str, read: impl Fn(&Path) -> Result<(), ProfileFileError>) -> Result<(), String> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("p.json");
         std::fs::write(&path, text).expect("room");
@@ -150,11 +150,11 @@ mod tests {
     fn a_profile_is_read_back_as_it_was_written() {
         let text = serde_json::to_string(&profile()).expect("plain data");
         let read = |path: &Path| read_profile(path).map(|read| assert_eq!(read, profile()));
-        assert_eq!(told(&text, read), Ok(()));
+        assert_eq!(outcome(&text, read), Ok(()));
     }
 
     #[test]
-    fn what_is_no_profile_is_told() {
+    fn what_is_no_profile_is_refused() {
         let read = |path: &Path| read_profile(path).map(|_| ());
         let need = "need a profile (switchcost.profile/1), as switchcost trace --profile writes it";
         let short = Profile { new_lines: vec![1.0], ..profile() };
@@ -165,7 +165,7 @@ mod tests {
             (serde_json::to_string(&short).expect("data"), "a row of other than one number of lines for each time"),
             (serde_json::to_string(&falling).expect("data"), "no times that rise from above 0"),
         ] {
-            assert_eq!(told(&text, read), Err(format!("found {found} in PATH, {need}")));
+            assert_eq!(outcome(&text, read), Err(format!("found {found} in PATH, {need}")));
         }
         let missing = read_profile(Path::new("/none/p.json")).expect_err("none").to_string();
         assert_eq!(missing, format!("/none/p.json: No such file or directory (os error 2), {need}"));
@@ -183,14 +183,14 @@ mod tests {
             n: 8,
         };
         let read = |path: &Path| read_prices(path).map(|_| ());
-        let told = |prices: &Prices| told(&serde_json::to_string(prices).expect("data"), read);
-        assert_eq!(told(&Prices::of(vec![Price { own_bytes: Bytes::kib(8), ..price }])), Ok(()));
+        let outcome = |prices: &Prices| outcome(&serde_json::to_string(prices).expect("data"), read);
+        assert_eq!(outcome(&Prices::of(vec![Price { own_bytes: Bytes::kib(8), ..price }])), Ok(()));
         let need = "in PATH, need prices (switchcost.prices/1), as switchcost measure --prices writes them";
         assert_eq!(
-            told(&Prices::of(vec![price])),
+            outcome(&Prices::of(vec![price])),
             Err(format!("found a price of no size, or that is no number {need}"))
         );
-        assert_eq!(told(&Prices::of(Vec::new())), Err(format!("found no price {need}")));
+        assert_eq!(outcome(&Prices::of(Vec::new())), Err(format!("found no price {need}")));
     }
 
     /// Those that the fuzzers begin with.

@@ -19,7 +19,7 @@ pub struct Prices {
     pub program_version: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// The model of the processor, where it is told.
+    /// The model of the processor, where it is known.
     pub cpu_model: Option<String>,
     /// Its caches.
     pub caches: Vec<Cache>,

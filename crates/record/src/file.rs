@@ -197,7 +197,7 @@ pub struct MeasureRecord {
     pub samples: Vec<Sample>,
     /// Every window of cycles, clean or not, in the order they were run.
     pub cycles: Vec<Cycles>,
-    /// What runtimes told of their repetitions.
+    /// What runtimes reported of their repetitions.
     pub runtime_runs: Vec<RuntimeRun>,
     /// Repetitions that could not be run.
     pub refusals: Vec<Refusal>,

@@ -251,7 +251,7 @@ pub enum Line {
     Sample(Box<Sample>),
     /// Cycles of short batches.
     Cycles(Box<Cycles>),
-    /// What a runtime told of a repetition.
+    /// What a runtime reported of a repetition.
     Runtime(Box<RuntimeRun>),
     /// A repetition that could not be run.
     Refusal(Refusal),

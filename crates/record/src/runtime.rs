@@ -50,7 +50,7 @@ pub struct HandoffFacts {
     pub baseline: String,
 }
 
-/// What a runtime itself told of one repetition, beside the times.
+/// What a runtime itself reported of one repetition, beside the times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeRun {
     /// Index into the plan's cases.

@@ -21,7 +21,7 @@ use serde::Serialize;
 use switchcost_analysis::compare::{Basis, Comparison, Difference};
 
 use crate::entry::Entry;
-use crate::for_programs::{Document, Form, Table};
+use crate::for_programs::{Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::{Block, Page};
@@ -33,7 +33,7 @@ pub use in_turns::render_in_turns;
 pub use junit::junit;
 pub use markdown::markdown;
 
-impl Form for &Comparison {
+impl OutputFormat for &Comparison {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.compare/1";
 }

@@ -22,7 +22,7 @@ pub(crate) fn table<'a, T: 'a>(columns: &[Column<T>], rows: impl IntoIterator<It
 }
 
 /// What is printed as a document of its own.
-pub(crate) trait Form: JsonSchema + Serialize {
+pub(crate) trait OutputFormat: JsonSchema + Serialize {
     /// Name and version, which a change of its fields changes.
     const NAME: &'static str;
 }
@@ -37,7 +37,7 @@ pub(crate) struct Document<T> {
     content: T,
 }
 
-impl<T: Form> Document<T> {
+impl<T: OutputFormat> Document<T> {
     pub(crate) fn of(content: T) -> Self {
         Document { schema: T::NAME, content }
     }

@@ -8,7 +8,7 @@ use switchcost_analysis::compare::{Comparison, History, InTurns};
 use switchcost_observation::Observation;
 use switchcost_record::Fitness;
 
-use crate::for_programs::{Document, Form};
+use crate::for_programs::{Document, OutputFormat};
 use crate::simulate::{Sample, at_once, orders, trials};
 use crate::{inject, measure, observe, reproduce, simulate, trace};
 
@@ -37,7 +37,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     ]
 }
 
-fn of_document<T: Form>() -> (&'static str, Schema) {
+fn of_document<T: OutputFormat>() -> (&'static str, Schema) {
     of::<Document<T>>(T::NAME)
 }
 

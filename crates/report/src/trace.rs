@@ -5,7 +5,7 @@ use serde::Serialize;
 use switchcost_trace::{Cause, CheckReport, Chunk, Mark, TraceSummary, syscall_name};
 
 use crate::entry::Tone;
-use crate::for_programs::{self, Column, Document, Form, Table};
+use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -49,7 +49,7 @@ pub(crate) struct Info<'a> {
     loss: Option<String>,
 }
 
-impl Form for &Info<'_> {
+impl OutputFormat for &Info<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.trace-info/1";
 }
@@ -252,7 +252,7 @@ pub(crate) struct Checked<'a> {
     loss: Option<String>,
 }
 
-impl Form for &Checked<'_> {
+impl OutputFormat for &Checked<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.trace-check/1";
 }

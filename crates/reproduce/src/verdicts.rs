@@ -55,13 +55,13 @@ impl Verdicts {
                 undecided: count(Verdict::Undecided),
             }
         };
-        let told = exhibits
+        let decided = exhibits
             .iter()
             .flat_map(|exhibit| &exhibit.claims)
             .filter(|claim| claim.entry.kind.is_noisy() && claim.verdict != Verdict::Undecided);
         // The sum of none is -0.0.
         let by_chance = |claim: &Claim| WRONG_BY_CHANCE.powi(1 + claim.others.len() as i32);
-        let wrong_by_chance = told.map(by_chance).fold(0.0, |sum, more| sum + more);
+        let wrong_by_chance = decided.map(by_chance).fold(0.0, |sum, more| sum + more);
         let [tested, calibrated, own] = [Kind::Tested, Kind::Calibrated, Kind::Own].map(counts);
         Verdicts { tested, calibrated, own, wrong_by_chance }
     }

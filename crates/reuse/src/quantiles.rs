@@ -1,4 +1,4 @@
-//! Counts, told apart to 4 %, so that any number of them takes the same memory.
+//! Counts, at a resolution of 4 %, so that any number of them takes the same memory.
 
 /// Classes to each doubling.
 const PARTS: f64 = 16.0;

@@ -5,7 +5,7 @@
 const FOLLOWED: usize = 32;
 /// From this line of a stream on the next one is fetched ahead.
 const TRAINED: u32 = 3;
-/// A line that has been away for less is in a first level: who comes to it asks nobody.
+/// A line that has been away for less is in a first level: an access to it asks no other level.
 const HOT: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
@@ -49,15 +49,15 @@ pub(crate) fn is_as_old(one: u32, other: u32) -> bool {
 mod tests {
     use super::*;
 
-    fn told(lines: &[u64]) -> Vec<bool> {
+    fn prefetched(lines: &[u64]) -> Vec<bool> {
         let mut streams = Streams::default();
         lines.iter().map(|line| streams.go_on(*line, 1000)).collect()
     }
 
     #[test]
     fn the_third_line_in_a_row_is_fetched_ahead_in_either_direction() {
-        assert_eq!(told(&[10, 11, 12, 13, 12, 11, 10]), [false, false, true, true, false, true, true]);
-        assert_eq!(told(&[10, 90, 11, 89, 12, 88]), [false, false, false, false, true, true]);
+        assert_eq!(prefetched(&[10, 11, 12, 13, 12, 11, 10]), [false, false, true, true, false, true, true]);
+        assert_eq!(prefetched(&[10, 90, 11, 89, 12, 88]), [false, false, false, false, true, true]);
     }
 
     #[test]
@@ -65,12 +65,12 @@ mod tests {
         // A linear congruential generator of full period: each line once, without a pattern (Knuth).
         let next = |line: &u64| Some((line * 269 + 83) % 512);
         let jumps: Vec<u64> = std::iter::successors(Some(7), next).take(512).collect();
-        let few = told(&jumps).into_iter().filter(|is_ahead| *is_ahead).count();
+        let few = prefetched(&jumps).into_iter().filter(|is_ahead| *is_ahead).count();
         assert!(few < 16, "{few}");
     }
 
     #[test]
-    fn a_line_that_was_there_all_the_time_trains_nobody() {
+    fn a_line_that_was_there_all_the_time_trains_no_stream() {
         let mut streams = Streams::default();
         let ages = [(20, 300), (21, 300), (22, 100_000)].map(|(line, age)| streams.go_on(line, age));
         assert_eq!(ages, [false; 3]);

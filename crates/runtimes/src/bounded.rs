@@ -28,7 +28,7 @@ impl Said {
     }
 }
 
-/// Runs a program for so long at most, unless told to stop. What it starts may hold its output open: nobody waits for that.
+/// Runs a program for so long at most, unless told to stop. What it starts may hold its output open: that is not waited for.
 pub(crate) fn run(mut command: Command, patience: Duration, should_stop: &dyn Fn() -> bool) -> io::Result<Said> {
     let mut said = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?).process_group(0);

@@ -16,7 +16,7 @@ use crate::{Missing, Row, bounded};
 /// A compiler is done within this, also where it downloads first what it compiles.
 const BUILT_WITHIN: Duration = Duration::from_secs(300);
 
-/// Lines of a compiler that are told.
+/// Lines of a compiler that are reported.
 const LAST_LINES: usize = 4;
 
 /// A runtime that is ready to be started.
@@ -174,15 +174,15 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_that_fails_is_told_with_its_last_lines_and_leaves_nothing() {
+    fn a_compiler_that_fails_is_reported_with_its_last_lines_and_leaves_nothing() {
         let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let row = shell(folder.path(), "seq 9; echo '\u{1b}no such type' >&2; exit 3");
-        let told = prepare(&row, cache.path(), &|| false).expect_err("it fails").to_string();
+        let message = prepare(&row, cache.path(), &|| false).expect_err("it fails").to_string();
         assert!(
-            told.starts_with(
+            message.starts_with(
                 "found /bin/sh failing (exit status: 3; it printed: 7 | 8 | 9 | \\u{1b}no such type), need it to"
             ),
-            "{told}"
+            "{message}"
         );
         assert_eq!(fs::read_dir(cache.path()).expect("a folder").count(), 0);
     }

@@ -123,18 +123,19 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_is_missing_too_old_or_mute_is_told_by_name_with_what_installs_it() {
+    fn a_runtime_that_is_missing_too_old_or_mute_is_reported_by_name_with_what_installs_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let told = |script: &str| find(&row(folder.path(), script), &|| false).map_err(|missing| missing.to_string());
-        assert_eq!(told("echo Lang 2.10.3 >&2").map(|found| found.version), Ok("2.10.3".to_owned()));
-        let old = told("echo lang version 2.8").expect_err("too old");
+        let outcome =
+            |script: &str| find(&row(folder.path(), script), &|| false).map_err(|missing| missing.to_string());
+        assert_eq!(outcome("echo Lang 2.10.3 >&2").map(|found| found.version), Ok("2.10.3".to_owned()));
+        let old = outcome("echo lang version 2.8").expect_err("too old");
         assert!(
             old.starts_with("found Lang 2.8 at /")
                 && old.contains("need Lang 2.9 or newer: sudo apt install golang-go"),
             "{old}"
         );
-        assert!(told("echo none").expect_err("mute").contains("lang-2.10 saying no version (none)"));
-        let broken = told("echo line 7 of 2.10; echo no such library >&2; exit 3").expect_err("broken");
+        assert!(outcome("echo none").expect_err("mute").contains("lang-2.10 saying no version (none)"));
+        let broken = outcome("echo line 7 of 2.10; echo no such library >&2; exit 3").expect_err("broken");
         assert!(broken.contains("lang-2.10 saying no version (no such library)"), "{broken}");
         let none = find(&row(folder.path(), "").at("no-such-language"), &|| false).expect_err("none").to_string();
         assert!(none.starts_with("found no no-such-language, need Lang 2.9 or newer: "), "{none}");

@@ -22,7 +22,7 @@ mod unnamed;
 mod write;
 
 pub use error::{ReadSimulationError, WriteSimulationError};
-pub use read::{SimulationRecord, Intervals};
+pub use read::{Intervals, SimulationRecord};
 pub use write::{Returned, SimulationWriter, Unwritten};
 
 /// Name of the format; the record carries it with [`SIMULATION_VERSION`] behind a slash.

@@ -26,7 +26,7 @@ impl Spool {
     /// An empty spool in a folder with room.
     pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
         let file = SpoolFile::new(tempfile::tempfile_in(folder)?);
-        Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, place), ZSTD_LEVEL)? })
+        Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, file), ZSTD_LEVEL)? })
     }
 
     pub(crate) fn push(&mut self, intervals: &[Interval]) -> io::Result<()> {
@@ -116,7 +116,15 @@ impl SpoolReader {
 fn packed(interval: &Interval) -> [u8; ROW_BYTES] {
     let mut row = [0; ROW_BYTES];
     row[..2].copy_from_slice(&interval.design.to_le_bytes());
-    let small = [interval.segment, interval.segments, interval.task, interval.process, interval.cause, interval.end, interval.interval];
+    let small = [
+        interval.segment,
+        interval.segments,
+        interval.task,
+        interval.process,
+        interval.cause,
+        interval.end,
+        interval.number,
+    ];
     for (bytes, value) in row[2..30].chunks_exact_mut(4).zip(small) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
@@ -143,7 +151,7 @@ fn unpacked(row: &[u8; ROW_BYTES]) -> Interval {
         process: small(3),
         cause: small(4),
         end: small(5),
-        interval: small(6),
+        number: small(6),
         instructions: large(0),
         cycles: ByView { shared: large(1), private: large(2), flushed: large(3) },
         of_others: (row[ARE_OTHERS_KNOWN] != 0).then(|| OfOthers {
@@ -168,7 +176,7 @@ mod tests {
             process: 4,
             cause: 5,
             end: 6,
-            interval: u32::MAX,
+            number: u32::MAX,
             instructions: u64::MAX,
             cycles: ByView { shared: 8, private: 9, flushed: u64::MAX - 1 },
             of_others: Some(OfOthers { lost: 10, gained: 11, first_touches: u64::MAX - 2 }),

@@ -31,7 +31,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use crate::{ByView, Depth, DesignResult, Detail, HierarchyCounts};
+    use crate::{ByView, DesignResult, Detail, DetailLevel, HierarchyCounts};
 
     fn result(detail: Option<Detail>) -> serde_json::Value {
         let design = serde_json::from_value(serde_json::json!({
@@ -52,7 +52,7 @@ mod tests {
             let json = result(detail.clone());
             assert_eq!((&json["depth"], json.get("detail")), (&depth.into(), None));
             let read: DesignResult = serde_json::from_value(json).expect("a result");
-            let is_full = read.depth() == Depth::Full;
+            let is_full = read.depth() == DetailLevel::Full;
             assert_eq!((read.detail, is_full), (detail, depth == "full"));
         }
     }

@@ -258,7 +258,8 @@ pub struct LostLines {
 /// How much a result says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Depth {
+#[schemars(rename = "Depth")]
+pub enum DetailLevel {
     /// Everything.
     Full,
     /// Counters and intervals added up over segments, and no [`Detail`]: what a single pass for many designs gives.
@@ -284,8 +285,8 @@ pub struct DesignResult {
 
 impl DesignResult {
     /// How much it says.
-    pub fn depth(&self) -> Depth {
-        if self.detail.is_some() { Depth::Full } else { Depth::Counters }
+    pub fn depth(&self) -> DetailLevel {
+        if self.detail.is_some() { DetailLevel::Full } else { DetailLevel::Counters }
     }
 }
 
@@ -535,7 +536,7 @@ pub struct Interval {
     pub design: u16,
     /// Number of the segment, from 0; of the first one where several are added up.
     pub segment: u32,
-    /// How many segments are added up in this interval: 1, but for designs of [`Depth::Counters`], whose intervals are sums
+    /// How many segments are added up in this interval: 1, but for designs of [`DetailLevel::Counters`], whose intervals are sums
     /// over segments of the same process, cause and end; there, what follows an exec in the same interval adds none.
     pub segments: u32,
     /// The task that runs.
@@ -552,7 +553,7 @@ pub struct Interval {
     pub instructions: u64,
     /// Cycles, these instructions' own included.
     pub cycles: ByView<u64>,
-    /// What others have to do with these cycles. `None` for designs of [`Depth::Counters`].
+    /// What others have to do with these cycles. `None` for designs of [`DetailLevel::Counters`].
     pub of_others: Option<OfOthers>,
 }
 

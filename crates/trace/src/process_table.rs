@@ -33,7 +33,7 @@ pub struct ProcessTable {
 pub struct Change {
     /// Parent and child: a new one with its parent's memory.
     pub fork: Option<(ProcessId, ProcessId)>,
-    /// Nobody is left in it.
+    /// No task is left in it.
     pub ended: Option<ProcessId>,
 }
 
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_process_is_forked_from_its_parents_and_ends_with_its_last_task() {
         let mut table = ProcessTable::default();
-        assert_eq!(table.follow(&birth(1, 1, 0)), Change::default(), "nobody's child");
+        assert_eq!(table.follow(&birth(1, 1, 0)), Change::default(), "the child of no known task");
         let fork = Change { fork: Some((ProcessId(1), ProcessId(2))), ended: None };
         assert_eq!(table.follow(&birth(2, 2, 1)), fork);
         assert_eq!(table.follow(&birth(3, 2, 2)), Change::default(), "a thread");

@@ -1,5 +1,5 @@
 //! What the system calls of a hand-off take. Both arms make them, so that what changes them (a filter, an audit, a mitigation of each entry)
-//! cancels in the cost of a switch: it is told apart, with the hand-off that has them.
+//! cancels in the cost of a switch: it is distinguished, with the hand-off that has them.
 
 use switchcost_record::{Between, Case, Mechanism};
 
@@ -15,7 +15,7 @@ const OF_CALLS: [Quantity; 2] = [Quantity::Calls, Quantity::HandOffWithCalls];
 /// So many numbers in a row are of one case.
 pub const CALLS_OF_A_CASE: usize = OF_CALLS.len();
 
-/// The numbers of the cases that have calls to be told of.
+/// The numbers of the cases that have calls to be reported.
 pub(super) fn numbers<'a, 'b>(cases: &'b [Matched<'a>]) -> Vec<(&'b Matched<'a>, Quantity)> {
     let cases = cases.iter().filter(|case| case.sides_cases().into_iter().all(has_calls));
     cases.flat_map(|case| OF_CALLS.map(|quantity| (case, quantity))).collect()

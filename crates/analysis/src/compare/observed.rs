@@ -25,8 +25,8 @@ pub fn compare_observations(base: &[&Observation], new: &[&Observation], request
     let priced = |side: &[&Observation]| side.iter().map(|record| Record::of(record, newest)).collect::<Vec<_>>();
     let (base_records, new_records) = (priced(base), priced(new));
     let keys = numbers::keys(&base_records, &new_records);
-    let why_not = counted_differently(&all);
-    let candidate = |key| candidate(key, &base_records, &new_records, request).unless(why_not.as_deref());
+    let reason = counted_differently(&all);
+    let candidate = |key| candidate(key, &base_records, &new_records, request).unless(reason.as_deref());
     let candidates = keys.iter().map(candidate).collect();
     let judged = judge_in_halves(candidates, request);
     let run_spread = request.run_spread.map(|share| RunSpread { share, origin: Origin::Given });

@@ -58,7 +58,7 @@ pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], reques
 fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     match matched.relation() {
         Some(relation) => numbers::candidates(matched, relation, request),
-        None => vec![without_verdict(matched, Part::All, Quantity::AverageCost, matched.why_not())],
+        None => vec![without_verdict(matched, Part::All, Quantity::AverageCost, matched.unavailable_because())],
     }
 }
 

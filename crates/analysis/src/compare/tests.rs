@@ -96,7 +96,7 @@ fn single_records_seldom_differ_if_runs_spread_as_assumed() {
 
 /// A filter of system calls is in both arms, and in no cost of a switch: 900 ns of calls and a switch of 1,700.
 #[test]
-fn what_makes_system_calls_slower_is_told_of_them_and_not_of_the_switch() {
+fn what_makes_system_calls_slower_is_reported_of_them_and_not_of_the_switch() {
     let with_calls_of = |ns: f64, seed| {
         let mut case = FakeCase::pipe();
         case.baseline_ns = ns;

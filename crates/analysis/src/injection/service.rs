@@ -276,7 +276,7 @@ mod tests {
 
     /// Nothing is touched in either arm: 90 of 100 intervals hold 0.
     #[test]
-    fn nothing_is_called_a_cost_as_often_as_is_told() {
+    fn nothing_is_called_a_cost_as_often_as_is_reported() {
         let mut dice = ChaCha8Rng::seed_from_u64(5);
         let mut call = || {
             let groups = (0..24).map(|_| {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn how_precise_it_is_so_far_is_told_of_the_first_footprint() {
+    fn how_precise_it_is_so_far_is_reported_of_the_first_footprint() {
         let of = |cost: f64| group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], CHAIN_PS);
         let groups: Vec<Group> = (0..20).map(|number| of(1_000.0 + 1_000.0 * f64::from(number % 4))).collect();
         let header = record(Vec::new()).header;

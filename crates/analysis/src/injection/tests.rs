@@ -171,7 +171,7 @@ fn others_that_take_the_cpu_from_one_twin_in_a_run_do_not_make_it_one_that_waits
 }
 
 #[test]
-fn how_much_longer_it_takes_is_told_by_the_spread_so_far() {
+fn how_much_longer_it_takes_is_reported_by_the_spread_so_far() {
     let noisy = |spread: f64| {
         let mut random = ChaCha8Rng::seed_from_u64(1);
         let mut runs = Vec::new();
@@ -213,7 +213,7 @@ fn each_period_has_its_costs_and_what_is_more_than_at_the_first() {
 }
 
 #[test]
-fn a_move_is_told_beside_a_preemption_and_is_no_part_of_it() {
+fn a_move_is_reported_beside_a_preemption_and_is_no_part_of_it() {
     let mut record = record(Vec::new());
     record.header.plan.moves_to = Some(CpuId(0));
     for block in 0..10 {
@@ -241,7 +241,7 @@ fn a_result_that_no_preemption_can_have_is_doubted() {
     assert_eq!(of(9_000.0, 9_000.0).0, None, "cold caches may cost nothing");
     assert!(matches!(of(192.0, 10_500.0).0, Some(Doubt::BelowSwitches(_))));
     assert!(matches!(of(8_240.0, 4_700.0).0, Some(Doubt::ColdCachesBelowZero(_))));
-    let mut nobody = of(0.0, -500.0).1;
-    nobody.header.plan.preempts_nobody = true;
-    assert_eq!(doubt(&nobody, &analyse(&nobody)), None, "no one was preempted");
+    let mut no_preemptions = of(0.0, -500.0).1;
+    no_preemptions.header.plan.preempts_nobody = true;
+    assert_eq!(doubt(&no_preemptions, &analyse(&no_preemptions)), None, "no one was preempted");
 }

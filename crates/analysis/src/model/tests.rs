@@ -82,16 +82,16 @@ fn what_is_known_of_a_program_that_is_observed_is_what_the_model_tells_at_each_f
     let spread = |p90| Spread { mean: 9.0, p10: 1.0, p50: 2.0, p90 };
     let profile = Profile { lines: vec![spread(30.0), spread(5.0)], ..profile(rows) };
     let points = points(&profile, &some_prices());
-    let told: Vec<(u64, u64, f64)> =
+    let found: Vec<(u64, u64, f64)> =
         points.iter().map(|point| (point.away_bytes.0 >> 20, point.ran_ns.0, point.cost.ns)).collect();
-    assert_eq!(told, [(1, 4096, 10.0 * (4.0 + 0.25) + 1_200.0), (4, 4096, 10.0 * (8.0 + 1.0) + 2_400.0)]);
+    assert_eq!(found, [(1, 4096, 10.0 * (4.0 + 0.25) + 1_200.0), (4, 4096, 10.0 * (8.0 + 1.0) + 2_400.0)]);
     let most: Vec<(u64, f64)> = most_lines(&profile).iter().map(|most| (most.ran_ns.0, most.lines)).collect();
     // A few cuts may use more than nine of ten do: the mean of all is no less.
     assert_eq!(most, [(21, 30.0), (85, 9.0)]);
 }
 
 #[test]
-fn a_price_that_cannot_be_told_apart_from_nothing_is_none() {
+fn a_price_that_cannot_be_distinguished_from_nothing_is_none() {
     let noise =
         Price { ns: -11.0, low_ns: -25.0, high_ns: 2.0, ..price(Kind::Stored, Bytes(12 << 10), Bytes::mib(4), 0.0) };
     let rows = vec![row(Kind::Stored, Bytes::kib(16), &[10.0, 20.0])];

@@ -224,8 +224,8 @@ impl Counted<'_> {
     }
 
     fn mostly_preempted_by(&self) -> Option<&NeighbourFinding> {
-        let told = self.neighbours.iter().filter(|neighbour| !neighbour.other.is_empty());
-        told.max_by_key(|neighbour| neighbour.preempted).filter(|first| first.preempted_share >= MOSTLY)
+        let named = self.neighbours.iter().filter(|neighbour| !neighbour.other.is_empty());
+        named.max_by_key(|neighbour| neighbour.preempted).filter(|first| first.preempted_share >= MOSTLY)
     }
 
     /// Where all tasks are observed, another program is not of one's own.
@@ -246,12 +246,12 @@ impl Counted<'_> {
     fn advice_to(
         &self,
         change: Change,
-        whom: impl Fn(&&Tasks) -> bool,
+        is_affected: impl Fn(&&Tasks) -> bool,
         is: impl Fn(&Cause) -> bool,
         waits: fn(&Cause) -> u64,
     ) -> Option<Advice> {
         let calibration = self.observation.calibration.as_ref()?;
-        let tasks = || observed(self.observation).filter(&whom);
+        let tasks = || observed(self.observation).filter(&is_affected);
         let causes = || tasks().flat_map(|tasks| &tasks.causes).filter(|cause| is(cause));
         let direct = causes().try_fold(0.0, |sum, cause| Some(sum + cost::of_cause(cause, calibration)?.high))?;
         let (cost, cpu) = (self.all.cost_ns?, self.all.cpu_ns?);

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_told_between_its_points_and_not_beyond() {
+    fn what_is_known_is_reported_between_its_points_and_not_beyond() {
         let points = [point(0, 100, 0.0), point(64, 100, 1_000.0), point(64, 200, 1_500.0), point(128, 200, 3_500.0)];
         let of = |kib: f64, us: f64| likely(&points, kib * 1_024.0, us * 1_000.0);
         assert_eq!(

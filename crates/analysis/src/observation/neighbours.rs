@@ -67,8 +67,8 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
     let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
     let preemptions = causes.filter(|cause| cause.why.is_preemption());
     let counted = preemptions.fold(0u64, |all, cause| all.saturating_add(cause.switches));
-    let told = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
-    let all = counted.max(told);
+    let reported = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
+    let all = counted.max(reported);
     for neighbour in &mut found {
         neighbour.run_ns = (neighbour.runs > 0).then(|| neighbour.ran_ns / neighbour.runs as f64);
         neighbour.preempted_share = neighbour.preempted as f64 / all.max(1) as f64;

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_price_pays_nothing_that_is_told() {
+    fn who_has_no_price_pays_nothing_that_is_reported() {
         let unknown = Observation { calibration: None, ..observation(blocked()) };
         assert_eq!(payers(&analyse(&unknown)), []);
     }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_the_kernel_are_told_without_the_numbers_of_their_cpus() {
+    fn threads_of_the_kernel_are_reported_without_the_numbers_of_their_cpus() {
         let cases = [
             ("kworker/u8:1", "kworker/u8:*"),
             ("kworker/0:1", "kworker/*:*"),

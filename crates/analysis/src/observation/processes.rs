@@ -98,10 +98,10 @@ pub(super) struct Priced<'a> {
 impl Priced<'_> {
     pub(super) fn of(observation: &Observation) -> Priced<'_> {
         // Only who looks at each switch sees how long others ran.
-        let told = observation.calibration.as_ref().filter(|_| observation.source == Source::Bpf);
+        let calibration = observation.calibration.as_ref().filter(|_| observation.source == Source::Bpf);
         Priced {
             observation,
-            reloading: told.and_then(|calibration| Reloading::of(calibration, &observation.host)),
+            reloading: calibration.and_then(|calibration| Reloading::of(calibration, &observation.host)),
             forgotten: forgotten(observation),
         }
     }

@@ -210,7 +210,7 @@ fn others_that_ran_for_long_have_evicted_all_of_it() {
 }
 
 #[test]
-fn no_return_costs_more_than_the_time_until_the_next_switch_and_what_limits_it_is_told() {
+fn no_return_costs_more_than_the_time_until_the_next_switch_and_what_limits_it_is_reported() {
     // Of 100 turns of less than 1,024 ns the switch takes 900 at least.
     let short = Tasks { turns: Histogram::of([0, 0, 0, 0, 100, 0]), ..busy(blocked()) };
     let found = analyse(&observation(short.clone())).all;
@@ -228,7 +228,7 @@ fn no_return_costs_more_than_the_time_until_the_next_switch_and_what_limits_it_i
 }
 
 #[test]
-fn without_a_bound_on_reloading_no_upper_end_is_told() {
+fn without_a_bound_on_reloading_no_upper_end_is_reported() {
     let mut older = observation(busy(blocked()));
     older.calibration = Some(Calibration { loads: Vec::new(), ..calibration() });
     let found = analyse(&older);
@@ -488,7 +488,7 @@ fn everybody_can_be_listed_by_control_group() {
 }
 
 #[test]
-fn a_cause_that_nobody_came_back_from_has_no_times() {
+fn a_cause_that_no_task_came_back_from_has_no_times() {
     let gone = Cause { off_ns: Nanos(0), wait_ns: Nanos(0), ..cause(Why::PreemptedByQueued, read(), 2) };
     let found = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 10), gone]))).causes;
     let times: Vec<_> = found.iter().map(|cause| (cause.why, cause.off_ns, cause.wait_ns)).collect();

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_nobody_tells_limits_nothing() {
+    fn a_turn_that_is_not_known_limits_nothing() {
         let found = limited(vec![(600.0, 2)], &Histogram::of([1, 0]), in_turn);
         let expected = [
             Limited { by: Limit::Others, switches: 1, ns: 600.0 },

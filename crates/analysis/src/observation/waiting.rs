@@ -63,10 +63,10 @@ mod tests {
     #[test]
     fn all_that_a_program_waited_is_behind_somebody() {
         let other = |name: &str| Behind::Process(name.to_owned());
-        let (cc, ld, nobody) = (other("cc"), other("ld"), Behind::Nobody);
-        let found = [kept("a", &cc, 5.0), kept("b", &cc, 4.0), kept("b", &ld, 3.0), kept("b", &nobody, 1.0)];
+        let (cc, ld, no_process) = (other("cc"), other("ld"), Behind::Nobody);
+        let found = [kept("a", &cc, 5.0), kept("b", &cc, 4.0), kept("b", &ld, 3.0), kept("b", &no_process, 1.0)];
         let all = waiting(&found, 2, 3);
-        assert_eq!((all.observed, all.behind), (vec!["b", "a"], vec![Some(&cc), Some(&ld), Some(&nobody)]));
+        assert_eq!((all.observed, all.behind), (vec!["b", "a"], vec![Some(&cc), Some(&ld), Some(&no_process)]));
         assert_eq!(all.wait_ns, [[4.0, 3.0, 1.0], [5.0, 0.0, 0.0]]);
         let few = waiting(&found, 1, 1);
         assert_eq!((&few.observed, &few.behind), (&vec!["b"], &vec![Some(&cc), None]));

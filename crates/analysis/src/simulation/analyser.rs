@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use switchcost_simulation_result::{Depth, Interval, PrivateBy, Simulation, TracePart, WithoutWarmUp};
+use switchcost_simulation_result::{DetailLevel, Interval, PrivateBy, Simulation, TracePart, WithoutWarmUp};
 
 use super::context::{Context, Options, ProgramNames};
 use super::design;
@@ -34,7 +34,7 @@ impl<'a> Analyser<'a> {
         let names = ProgramNames::of(head);
         let designs: Vec<DesignSums> =
             head.designs.iter().map(|result| DesignSums::new(head, &names, result.depth())).collect();
-        let guide = head.designs.iter().position(|result| result.depth() == Depth::Full);
+        let guide = head.designs.iter().position(|result| result.depth() == DetailLevel::Full);
         let segments = head.processes.iter().fold(0_u64, |sum, process| sum.saturating_add(process.segments));
         Analyser {
             head,
@@ -109,7 +109,7 @@ impl<'a> Analyser<'a> {
     }
 }
 
-/// What is told apart, where that is not the processes.
+/// What is distinguished, where that is not the processes.
 fn by_task(head: &Simulation) -> Option<Flag> {
     let detail = format!(
         "each of the {} tasks (a thread, in its present program) has caches alone to be compared with, and counts as one wherever a \

@@ -1,7 +1,7 @@
 //! What the intervals of one design add up to, segment by segment.
 
 use strum::IntoEnumIterator;
-use switchcost_simulation_result::{Depth, Interval, Simulation, View};
+use switchcost_simulation_result::{DetailLevel, Interval, Simulation, View};
 
 use super::context::ProgramNames;
 use super::interval::BATCHES;
@@ -17,7 +17,7 @@ const STEPS: usize = 100;
 pub(crate) struct DesignSums {
     intervals: usize,
     length: u64,
-    depth: Depth,
+    depth: DetailLevel,
     /// By cause, then by interval; the last is the rest.
     pub(crate) cells: Vec<Option<Box<[Cell]>>>,
     /// By cause and batch, then by interval.
@@ -42,7 +42,7 @@ pub(crate) struct DesignSums {
 
 impl DesignSums {
     /// Of none yet.
-    pub(crate) fn new(head: &Simulation, names: &ProgramNames, depth: Depth) -> Self {
+    pub(crate) fn new(head: &Simulation, names: &ProgramNames, depth: DetailLevel) -> Self {
         let (causes, programs) = (head.causes.len(), names.names.len());
         DesignSums {
             intervals: (head.intervals as usize).min(MOST_INTERVALS),
@@ -67,7 +67,7 @@ impl DesignSums {
 
     /// Whether an interval is of several segments that cannot be distinguished.
     pub(crate) fn is_mixed(&self, interval: &Interval) -> bool {
-        self.depth == Depth::Counters || interval.segments != 1
+        self.depth == DetailLevel::Counters || interval.segments != 1
     }
 
     /// Whether an interval is of another segment than the open one.

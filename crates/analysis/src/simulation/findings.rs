@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use switchcost_simulation_result::{ByView, Depth, HierarchyCounts, LostCycles, PhysicalPages, PrivateBy, SwitchCause};
+use switchcost_simulation_result::{
+    ByView, DetailLevel, HierarchyCounts, LostCycles, PhysicalPages, PrivateBy, SwitchCause,
+};
 
 use super::rows;
 use super::time_lost::TimeLost;
@@ -635,7 +637,7 @@ pub struct DesignFinding {
     /// The design's.
     pub name: String,
     /// How much is said about it.
-    pub depth: Depth,
+    pub depth: DetailLevel,
     /// Shortest and longest time of a cycle.
     pub cycle_ns: Option<[f64; 2]>,
     /// Of the trace.

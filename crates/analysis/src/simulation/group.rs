@@ -1,6 +1,6 @@
 //! One group of segments: its curve, its cut-off, its cost.
 
-use switchcost_simulation_result::{Depth, SwitchCause};
+use switchcost_simulation_result::{DetailLevel, SwitchCause};
 
 use super::context::Context;
 use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums};
@@ -12,7 +12,7 @@ use super::sums::{Cell, Cycles, Sum, add_all};
 use crate::order_statistics::nearest_rank;
 
 /// All segments, then the classes that occur, in a guest the kinds of tasks, then the causes that occur, those with most segments first.
-pub(crate) fn groups(context: &Context<'_>, depth: Depth, sums: &DesignSums) -> Vec<GroupFinding> {
+pub(crate) fn groups(context: &Context<'_>, depth: DetailLevel, sums: &DesignSums) -> Vec<GroupFinding> {
     let head = context.head;
     let all: Vec<usize> = (0..head.causes.len()).collect();
     let mut groups = vec![finding(context, depth, sums, Group::All, &all)];
@@ -38,12 +38,18 @@ fn is_kernel_thread(cause: &SwitchCause) -> bool {
     cause.entry == "unknown"
 }
 
-fn finding(context: &Context<'_>, depth: Depth, sums: &DesignSums, group: Group, causes: &[usize]) -> GroupFinding {
+fn finding(
+    context: &Context<'_>,
+    depth: DetailLevel,
+    sums: &DesignSums,
+    group: Group,
+    causes: &[usize],
+) -> GroupFinding {
     let length = context.head.interval_instructions;
     let (cells, mut batches) = merged(sums, causes);
     let by_interval: Vec<Sum> = cells.iter().map(|cell| cell.sum).collect();
     let window = cells.len().saturating_sub(1);
-    let is_mixed = depth == Depth::Counters || cells.iter().any(|cell| cell.is_mixed);
+    let is_mixed = depth == DetailLevel::Counters || cells.iter().any(|cell| cell.is_mixed);
     if is_mixed {
         batches.clear();
     }

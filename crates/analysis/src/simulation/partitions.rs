@@ -39,7 +39,7 @@ mod tests {
     use super::super::testing::{LENGTH, QUANTUM, Run};
 
     #[test]
-    fn a_program_that_is_misspelt_is_told() {
+    fn a_program_that_is_misspelt_is_reported() {
         let mut run = Run::new();
         run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
         let mut of = |partition: &str| {

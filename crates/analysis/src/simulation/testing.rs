@@ -2,8 +2,8 @@
 
 use switchcost_design::Design;
 use switchcost_simulation_result::{
-    ByView, Depth, DesignResult, Detail, HierarchyCounts, Interval, LevelCounts, OfOthers, ProcessFacts, Simulation,
-    SwitchCause, TraceFacts,
+    ByView, DesignResult, Detail, DetailLevel, HierarchyCounts, Interval, LevelCounts, OfOthers, ProcessFacts,
+    Simulation, SwitchCause, TraceFacts,
 };
 
 use super::{Analyser, DesignFinding, Findings, Options};
@@ -51,7 +51,7 @@ pub(crate) fn counts(name: &str, misses: u64) -> LevelCounts {
     LevelCounts { name, load_misses: misses, fills: misses, cycles: misses * 15, ..LevelCounts::default() }
 }
 
-fn result(name: &str, depth: Depth) -> DesignResult {
+fn result(name: &str, depth: DetailLevel) -> DesignResult {
     let counts = |cycles| HierarchyCounts {
         cycles,
         write_stall_cycles: 0,
@@ -63,7 +63,7 @@ fn result(name: &str, depth: Depth) -> DesignResult {
         hierarchies: ByView { shared: counts(0), private: counts(0), flushed: counts(0) },
         by_process: Vec::new(),
         physical_pages: None,
-        detail: (depth == Depth::Full).then(Detail::default),
+        detail: (depth == DetailLevel::Full).then(Detail::default),
     }
 }
 
@@ -72,7 +72,7 @@ fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause 
 }
 
 /// One design and two processes, `long` and `short`; nothing in it yet.
-pub(crate) fn head(depth: Depth) -> Simulation {
+pub(crate) fn head(depth: DetailLevel) -> Simulation {
     let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), ..ProcessFacts::default() };
     Simulation {
         schema: "switchcost.record.simulation/1".to_owned(),
@@ -120,7 +120,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new() -> Self {
-        Run { head: head(Depth::Full), intervals: Vec::new(), segments: 0 }
+        Run { head: head(DetailLevel::Full), intervals: Vec::new(), segments: 0 }
     }
 
     /// A segment of `instructions`; each of its intervals has private CPI `private`, and the excess CPI that `excess` says.

@@ -242,7 +242,7 @@ fn threads_are_tasks_beside_the_first_of_their_process() {
 }
 
 #[test]
-fn where_each_task_counts_as_one_that_is_told() {
+fn where_each_task_counts_as_one_that_is_reported() {
     let mut run = Run::new();
     (0..8).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.5));
     let names = |run: &Run| run.findings().flags.iter().map(|flag| flag.name).collect::<Vec<_>>();

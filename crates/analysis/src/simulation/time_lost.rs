@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
     use crate::simulation::testing::head;
-    use switchcost_simulation_result::Depth;
+    use switchcost_simulation_result::DetailLevel;
 
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     fn result(lines: Vec<LostLines>) -> DesignResult {
-        let mut result = head(Depth::Full).designs.remove(0);
+        let mut result = head(DetailLevel::Full).designs.remove(0);
         let level = |name: &str, size: u64| switchcost_design::Level {
             name: name.to_owned(),
             size: Bytes(size),

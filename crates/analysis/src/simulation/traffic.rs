@@ -43,7 +43,7 @@ mod tests {
     use super::super::testing::{LENGTH, QUANTUM, Run};
 
     #[test]
-    fn lines_are_told_in_bytes_by_instructions_and_prefetches_by_their_use() {
+    fn lines_are_reported_in_bytes_by_instructions_and_prefetches_by_their_use() {
         let mut run = Run::new();
         for _ in 0..4 {
             run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);

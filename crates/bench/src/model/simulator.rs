@@ -35,7 +35,7 @@ pub(super) fn rows(program: &Program, prices: &Prices) -> Vec<Row> {
     let command = "trace walks --size S; simulate --design host; trace profile".to_owned();
     let what = "reload of an array by the simulator, no overlap, no prefetching, over what the array finds";
     let Some(hertz) = core_hertz() else {
-        return vec![Row::failed(what, "told as it is", "the core's clock is unknown".to_owned(), command)];
+        return vec![Row::failed(what, "reported as it is", "the core's clock is unknown".to_owned(), command)];
     };
     let all: Result<Vec<(Kind, Reloaded)>, String> = WALKS
         .iter()
@@ -43,16 +43,16 @@ pub(super) fn rows(program: &Program, prices: &Prices) -> Vec<Row> {
         .map(|(kind, flags, size)| Ok((kind, reloaded(program, prices, (kind, flags, size), hertz)?)))
         .collect();
     match all {
-        Err(why) => vec![Row::failed(what, "told as it is", why, command)],
-        Ok(all) => WALKS.iter().flat_map(|(kind, _)| told(*kind, &all, &command)).collect(),
+        Err(why) => vec![Row::failed(what, "reported as it is", why, command)],
+        Ok(all) => WALKS.iter().flat_map(|(kind, _)| rows_of(*kind, &all, &command)).collect(),
     }
 }
 
-fn told(kind: Kind, all: &[(Kind, Reloaded)], command: &str) -> [Row; 3] {
+fn rows_of(kind: Kind, all: &[(Kind, Reloaded)], command: &str) -> [Row; 3] {
     let of = || all.iter().filter(|(own, _)| *own == kind).map(|(_, reloaded)| reloaded);
     let row = |what: String, measured: String, is_met| Row {
         what,
-        must_reach: "told as it is".to_owned(),
+        must_reach: "reported as it is".to_owned(),
         measured,
         is_met,
         command: command.to_owned(),
@@ -117,7 +117,7 @@ fn array(kind: Kind, size: Bytes) -> Profile {
     Profile { reused, ..Profile::empty(1, vec![1]) }
 }
 
-/// As the core's chain of multiplications tells it; of processors whose multiplication takes other than 3 cycles nothing is told.
+/// As the core's chain of multiplications tells it; of processors whose multiplication takes other than 3 cycles nothing is known.
 fn core_hertz() -> Option<f64> {
     let (clock, _) = switchcost_host::clock::Clock::choose_for(&[], true);
     let facts = switchcost_host::core_clock::facts(clock);

@@ -49,10 +49,10 @@ fn cases(program: &Program, start: Start, packages: &Path) -> Result<Vec<Case>, 
     let mut service = start(packages, folder.path())?;
     let looked = BYTES.map(|bytes| windows(&service, bytes));
     inject(program, &service)?;
-    let told = BYTES.map(|bytes| told(program, &service, bytes));
+    let reported = BYTES.map(|bytes| reported(program, &service, bytes));
     service.end_load();
-    let all = BYTES.into_iter().zip(looked).zip(told);
-    all.map(|((bytes, looked), told)| case(&service, bytes, &looked?, told?)).collect()
+    let all = BYTES.into_iter().zip(looked).zip(reported);
+    all.map(|((bytes, looked), reported)| case(&service, bytes, &looked?, reported?)).collect()
 }
 
 /// Both ends of a window of each kind, in turn; each kind is first in every other pair.
@@ -83,13 +83,13 @@ fn inject(program: &Program, service: &Service) -> Result<(), String> {
 }
 
 /// Low, likely and high of a switch in short turns, in nanoseconds.
-struct Told {
+struct Reported {
     ends: [Vec<f64>; 3],
     source: String,
 }
 
-fn told(program: &Program, service: &Service, bytes: usize) -> Result<Told, String> {
-    let mut told = Told { ends: Default::default(), source: String::new() };
+fn reported(program: &Program, service: &Service, bytes: usize) -> Result<Reported, String> {
+    let mut reported = Reported { ends: Default::default(), source: String::new() };
     let processes: Vec<String> = service.processes().iter().map(u32::to_string).collect();
     for _ in 0..OBSERVED {
         let mut other = Turns { period_us: PERIODS_US[0], bytes }.start(Duration::from_millis(1_500))?;
@@ -99,20 +99,20 @@ fn told(program: &Program, service: &Service, bytes: usize) -> Result<Told, Stri
         let found = program.run(&["observe", "-p", &processes.join(","), "-d", "1s", "--record", &record])?.json;
         other.wait().map_err(|error| error.to_string())?;
         let switches = number(&found, "all.switches").ok_or("nothing was counted")?;
-        let ends = ends(&found).ok_or("no cost was told")?;
-        told.ends.iter_mut().zip(ends).for_each(|(told, end)| told.push(end / switches));
-        found["all"]["likely_by"].as_str().unwrap_or("-").clone_into(&mut told.source);
+        let ends = ends(&found).ok_or("no cost was reported")?;
+        reported.ends.iter_mut().zip(ends).for_each(|(reported, end)| reported.push(end / switches));
+        found["all"]["likely_by"].as_str().unwrap_or("-").clone_into(&mut reported.source);
     }
-    Ok(told)
+    Ok(reported)
 }
 
-fn case(service: &Service, bytes: usize, looked: &[[(Used, Used); 2]], told: Told) -> Result<Case, String> {
+fn case(service: &Service, bytes: usize, looked: &[[(Used, Used); 2]], reported: Reported) -> Result<Case, String> {
     let point = |(from, to): &(Used, Used)| {
         let done = service.done(from, to);
         ((to.switches - from.switches) / done, (to.cpu_ns - from.cpu_ns) / done)
     };
     let seen: Vec<f64> = looked.iter().filter_map(|pair| slope::slope(&pair.each_ref().map(point))).collect();
-    let [low, likely, high] = told.ends.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
+    let [low, likely, high] = reported.ends.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
     let seen = Spread::middle_half(&seen).ok_or("switches did not change")?;
     Ok(Case {
         name: format!("{}, {} KiB away", service.name, bytes >> 10),
@@ -120,6 +120,6 @@ fn case(service: &Service, bytes: usize, looked: &[[(Used, Used); 2]], told: Tol
         low,
         likely,
         high,
-        source: told.source,
+        source: reported.source,
     })
 }

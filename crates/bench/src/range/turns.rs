@@ -14,7 +14,7 @@ use crate::observed::CPU;
 /// First of the words that ask for it: then the period and what of it is taken, in microseconds, the bytes, and milliseconds.
 pub(crate) const ARGUMENT: &str = "--turns";
 
-/// Nobody else may want the CPU for longer than so.
+/// No other task may want the CPU for longer than so.
 const LONGEST: Nanos = Nanos(50_000_000);
 
 /// Bytes between two looks at the clock.

@@ -6,7 +6,7 @@ use switchcost_simulation_result::{Detail, Eviction};
 
 use super::column;
 use crate::address::KERNEL;
-use crate::machine::{Departure, Levels, Listener, Lookup, NOBODY, Requester};
+use crate::machine::{Departure, Levels, Listener, Lookup, NO_PROCESS, Requester};
 
 /// Lines by level, evictor and victim.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Evictions {
 impl Listener for Evictions {
     fn of(levels: Levels) -> Evictions {
         Evictions {
-            running: NOBODY,
+            running: NO_PROCESS,
             pairs: HashMap::new(),
             fresh: vec![Vec::new(); levels.caches],
             fresh_victims: Vec::new(),

@@ -7,8 +7,8 @@ use switchcost_simulation_result::FunctionUse;
 use super::places::Names;
 use crate::address::{KERNEL, owner};
 
-/// Nobody's: only the kernel's addresses are of the kernel.
-const NOBODYS: u32 = 0;
+/// No process: only the kernel's addresses are of the kernel.
+const NO_OWNER: u32 = 0;
 
 /// Functions that are kept, those that execute most.
 const MOST_FUNCTIONS: usize = 400;
@@ -49,7 +49,7 @@ impl KernelCode {
     }
 
     fn take(&mut self, address: u64) {
-        if owner(NOBODYS, address) == KERNEL {
+        if owner(NO_OWNER, address) == KERNEL {
             let levels = self.pending.len();
             let fills = self.fills.entry(address).or_insert_with(|| vec![0; levels]);
             fills.iter_mut().zip(&self.pending).for_each(|(sum, more)| *sum += more);

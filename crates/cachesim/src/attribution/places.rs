@@ -14,7 +14,7 @@ const NO_OBJECT: u32 = u32::MAX;
 /// Stands for all those.
 const ELSEWHERE: u32 = NO_OBJECT - 1;
 const ELSEWHERE_NAME: &str = "other places";
-const NOBODYS: u32 = 0;
+const NO_OWNER: u32 = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Location<C> {
@@ -112,7 +112,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         if slot.sum == 0 {
             return;
         }
-        let is_kernel = owner(NOBODYS, slot.address) == KERNEL;
+        let is_kernel = owner(NO_OWNER, slot.address) == KERNEL;
         let (object, offset) = match mappings.find(slot.address) {
             Some((mapping, offset)) if !mapping.path.is_empty() => {
                 (self.object(&mapping.path, &mapping.build_id), offset)

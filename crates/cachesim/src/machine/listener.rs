@@ -18,8 +18,8 @@ use super::{PRIVATE, RunContext, SHARED};
 use crate::address::{Address, KERNEL, owner};
 use crate::mappings::Mappings;
 
-/// Nobody runs: a switch is under way.
-pub(crate) const NOBODY: u32 = KERNEL - 1;
+/// No process runs: a switch is under way.
+pub(crate) const NO_PROCESS: u32 = KERNEL - 1;
 /// Set where an address of the kernel is asked for. Processes are numbered as they appear: none has so high a number.
 const OF_KERNEL: u32 = 1 << 31;
 const _: () = assert!(KERNEL == u32::MAX);
@@ -33,7 +33,7 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
-    pub(super) const NONE: Requester = Requester { by: NOBODY, turn: 0 };
+    pub(super) const NONE: Requester = Requester { by: NO_PROCESS, turn: 0 };
 
     /// Another turn begins, that of a process.
     pub(super) fn next(self, process: u32) -> Requester {

@@ -5,7 +5,7 @@ use super::Hierarchies;
 use super::PRIVATE;
 use super::history::History;
 use super::lines::{Lines, Role};
-use super::listener::{Departure, Listener, NOBODY, Origin, Requester};
+use super::listener::{Departure, Listener, NO_PROCESS, Origin, Requester};
 use super::plan::Plan;
 use crate::address::Address;
 
@@ -37,7 +37,7 @@ pub(super) struct Privates {
 
 impl Privates {
     pub(super) fn none() -> Privates {
-        Privates { all: Vec::new(), living: Vec::new(), running: NOBODY }
+        Privates { all: Vec::new(), living: Vec::new(), running: NO_PROCESS }
     }
 
     pub(super) fn running(&self) -> u32 {
@@ -59,7 +59,7 @@ impl Privates {
     /// The levels have given back the hierarchy of the process that ran, and `process` runs.
     pub(super) fn put_back(&mut self, process: u32, private: Box<Private>) {
         let before = std::mem::replace(&mut self.running, process);
-        if before != NOBODY {
+        if before != NO_PROCESS {
             self.all[before as usize] = Some(private);
         }
     }
@@ -134,7 +134,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             return self.note_one(process, at, set, key, left);
         }
         if !self.may_be_shared(level.address_of(key)) {
-            // Nobody has a copy but the process that brought it in.
+            // No process has a copy but the process that brought it in.
             return self.note_one(line.owner(), at, set, key, left);
         }
         for index in 0..self.others.living.len() {

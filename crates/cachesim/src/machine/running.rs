@@ -1,13 +1,13 @@
 //! Whose misses they are: what has been missed up to each change of the running process.
 
-use super::listener::{Listener, NOBODY};
+use super::listener::{Listener, NO_PROCESS};
 use super::{Machine, VIEWS};
 
 impl<L: Listener> Machine<L> {
     /// What has been missed since the last time is the running process's.
     pub(super) fn count_running(&mut self) {
         let running = self.state.privates.running();
-        if running != NOBODY {
+        if running != NO_PROCESS {
             let misses = self.misses();
             self.by_process.count(running, &misses);
         }

@@ -75,7 +75,7 @@ fn alike(designs: &[Design], free: &[usize], sweep: impl Fn(&Design) -> Option<S
     groups
 }
 
-/// As many members of each number of sets as can be told apart in one pass.
+/// As many members of each number of sets as can be distinguished in one pass.
 fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
     let (mut groups, mut found): (Vec<Group>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
     for &member in &group.members {

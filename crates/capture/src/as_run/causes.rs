@@ -16,7 +16,7 @@ pub(crate) enum Fate {
     Asleep,
     /// It has ended.
     Gone,
-    /// Nobody can say any more.
+    /// No one can say any more.
     Unknown,
 }
 

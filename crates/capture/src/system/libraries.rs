@@ -53,9 +53,9 @@ fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
     if USUAL.iter().any(|usual| folder == Path::new(usual)) {
         return Ok(());
     }
-    let told = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
-    if std::env::split_paths(&told).any(|told| told == folder) {
-        archive.add_variable(LIBRARY_PATH, &told);
+    let search_path = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
+    if std::env::split_paths(&search_path).any(|given| given == folder) {
+        archive.add_variable(LIBRARY_PATH, &search_path);
     }
     if Path::new(LIST).is_file() { file(archive, Path::new(LIST)) } else { Ok(()) }
 }

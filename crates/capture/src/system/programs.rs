@@ -126,7 +126,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     for library in &files {
         file_as_old(archive, library)?;
         if library.extension() == Some(OsStr::new("so")) {
-            // What it is linked with may be left out where it is never imported; who does is told by Python.
+            // What it is linked with may be left out where it is never imported; Python says who does.
             let _ = libraries(archive, library);
         }
     }
@@ -191,10 +191,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("script");
         executable(&script, "#!/no/such/interpreter\n");
-        let said = program(&mut Archive::default(), &script).expect_err("nobody runs it").to_string();
+        let said = program(&mut Archive::default(), &script).expect_err("nothing runs it").to_string();
         assert!(said.contains("/no/such/interpreter") && said.contains(&*script.to_string_lossy()), "{said}");
         executable(&script, "#!/usr/bin/env no-such-program\n");
-        let said = program(&mut Archive::default(), &script).expect_err("nobody runs it").to_string();
+        let said = program(&mut Archive::default(), &script).expect_err("nothing runs it").to_string();
         assert!(said.contains("no-such-program") && said.contains(&*script.to_string_lossy()), "{said}");
         executable(&script, &format!("#!/bin/sh\n{name}\n", name = script.display()));
         program(&mut Archive::default(), &script).expect("it starts itself");

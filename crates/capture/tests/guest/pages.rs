@@ -54,7 +54,7 @@ struct Shown {
     large: Vec<u64>,
     /// Addresses that were used, and those of them that no mark covers.
     used: usize,
-    untold: Vec<u64>,
+    unreported: Vec<u64>,
 }
 
 /// Follows the marks, and looks up every page that anything touches.
@@ -66,7 +66,7 @@ fn reported(trace: &[u8], program: &[u8]) -> Shown {
         processes: Vec::new(),
         large: Vec::new(),
         marks: 0,
-        untold: Vec::new(),
+        unreported: Vec::new(),
         used: 0,
     };
     while reader.next_into(&mut chunk).expect("a whole trace") {
@@ -100,7 +100,7 @@ fn reported(trace: &[u8], program: &[u8]) -> Shown {
             for address in data.chain(code) {
                 let page = address & !(PAGE - 1);
                 let Some(frame) = pages.physical(process, page) else {
-                    reported.untold.push(address);
+                    reported.unreported.push(address);
                     continue;
                 };
                 reported.used += 1;
@@ -171,11 +171,11 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     let text = String::from_utf8(summary.outputs[0].clone()).expect("text");
     println!("{text}{} marks, {} of large pages", reported.marks, reported.large.len());
     assert!(
-        reported.used > 100_000 && reported.untold.is_empty(),
+        reported.used > 100_000 && reported.unreported.is_empty(),
         "{} of {}: {:x?}",
-        reported.untold.len(),
+        reported.unreported.len(),
         reported.used,
-        reported.untold
+        reported.unreported
     );
     let lines: Vec<(&str, u64, u64)> = text.lines().map(said).collect();
     let frames = |name: &str| lines.iter().filter(|line| line.0 == name).map(|line| line.2).collect::<Vec<_>>();

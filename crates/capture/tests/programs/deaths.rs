@@ -182,7 +182,7 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
             run(&commands, Options { order, ..options() }, stop, |_| {
                 if !is_killed {
                     is_killed = true;
-                    // Nobody reads now, and the loop fills all buffers in far less than that.
+                    // No one reads now, and the loop fills all buffers in far less than that.
                     std::thread::sleep(Duration::from_secs(2));
                     kill_all_with(&mark);
                     line.write_all(b"go on\n").expect("a pipe has room for a line");

@@ -247,7 +247,7 @@ fn who_waits_by_yielding_hands_the_cpu_over_at_each_yield() {
     assert_eq!(yields, 198, "{found:?}");
     assert!(
         found.iter().all(|switch| switch.3 != Cause::Quantum),
-        "nobody spins until the end of a quantum: {found:?}"
+        "no one spins until the end of a quantum: {found:?}"
     );
 }
 
@@ -283,7 +283,7 @@ fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
     let over = Command::new(["sh", "-c", "exit 3"]);
     let together = Options { end_with_any: true, ..options() };
     let start = Instant::now();
-    // Nobody is left who would let the controller know of anything.
+    // No task is left that would let the controller know of anything.
     let (summary, _) = capture_with(&[forever.clone(), over.clone()], together);
     assert_eq!(summary.ending, Ending::CommandEnded);
     assert_eq!(summary.statuses[0], None);

@@ -109,7 +109,7 @@ fn who_is_stopped_gets_no_turn_before_it_is_continued_and_holds_no_one_up() {
     captured("stops", STOPS, Order::AsRun);
 }
 
-/// Counts, beside a child that computes for ever, until the file is there that it is told.
+/// Counts, beside a child that computes for ever, until the file is there that it is given.
 const BESIDE: &str = r#"
 #include <signal.h>
 #include <sys/prctl.h>

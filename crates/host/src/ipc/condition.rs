@@ -64,7 +64,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Nobody's turn.
+    /// No one's turn.
     pub fn new() -> io::Result<Arc<Turns>> {
         Ok(Arc::new(Turns { monitor: Monitor::new()?, holds: Default::default() }))
     }
@@ -144,6 +144,6 @@ mod tests {
             back.receiver_leaves().expect("the lock is given back");
         });
         assert!(!is_held());
-        turns.monitor.lock().expect("nobody holds it");
+        turns.monitor.lock().expect("no one holds it");
     }
 }

@@ -28,7 +28,7 @@ const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"
 /// Runs the program of these words behind commands and wrapper, and undoes what they did: commands, wrapper, undoing, program, arguments.
 ///
 /// # Errors
-/// Where it could not be started, or nobody reads what came of it.
+/// Where it could not be started, or no one reads what came of it.
 pub fn keep(words: &[OsString]) -> io::Result<()> {
     let [commands, wrapper, undo, program @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
     set_child_subreaper(Some(getpid()))?;

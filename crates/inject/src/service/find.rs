@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_nothing_is_told_so() {
+    fn who_does_nothing_is_reported_as_such() {
         let said = |found: Found| found.check("syscall:write").map_err(|fault| fault.to_string()).err();
         assert_eq!(said(found(500_000_000, 10)), None);
         assert_eq!(
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_there_is_told_so() {
+    fn who_is_not_there_is_reported_as_such() {
         let calls = Work::Called(Called::SystemCall("write".to_owned()));
         let fault = find(u32::MAX, &calls, "syscall:write", &[]).expect_err("no process has that number");
         assert_eq!(fault.to_string(), "found no process 4294967295, need one that runs; see ps -e");

@@ -20,8 +20,8 @@ const LATELY: f64 = 512.0;
 
 /// Preempts to the end, and reports each group as soon as there is one.
 pub(crate) fn preempt(order: &ServiceOrder, output: &mut dyn Write) -> io::Result<()> {
-    let told = perform(order, &mut |group| say(output, &Reply::Group(Box::new(group))));
-    let last = match told {
+    let outcome = perform(order, &mut |group| say(output, &Reply::Group(Box::new(group))));
+    let last = match outcome {
         Ok(()) => Reply::Over,
         Err(ServiceFault::Ended(..)) => Reply::Ended,
         Err(fault) => Reply::Refused(fault.to_string()),

@@ -13,7 +13,7 @@ use super::{ServiceFault, Work};
 /// Reports how much work was done so far.
 pub(crate) enum Counter {
     Calls(CallCounter),
-    Command { ask: Sender<()>, told: Receiver<Result<u64, String>>, command: String },
+    Command { ask: Sender<()>, reply: Receiver<Result<u64, String>>, command: String },
 }
 
 impl Counter {
@@ -23,7 +23,7 @@ impl Counter {
             Work::Called(called) => Ok(Counter::Calls(CallCounter::open(called, thread)?)),
             Work::Command(command) => {
                 let (ask, asked) = channel();
-                let (tell, told) = channel();
+                let (tell, reply) = channel();
                 let (words, cpus) = (command.clone(), cpus.to_vec());
                 let serve = move || {
                     // Where there are others.
@@ -32,7 +32,7 @@ impl Counter {
                 };
                 let spawned = std::thread::Builder::new().spawn(serve);
                 spawned.map_err(|error| ServiceFault::Refused(format!("found no thread ({error}), need one")))?;
-                Ok(Counter::Command { ask, told, command: command.clone() })
+                Ok(Counter::Command { ask, reply, command: command.clone() })
             }
         }
     }
@@ -40,10 +40,10 @@ impl Counter {
     pub(crate) fn read(&mut self) -> Result<u64, ServiceFault> {
         match self {
             Counter::Calls(counter) => counter.read().map_err(|error| ServiceFault::Refused(gone(&error))),
-            Counter::Command { ask, told, command } => {
+            Counter::Command { ask, reply, command } => {
                 let _ = ask.send(());
-                let told = told.recv().unwrap_or_else(|_| Err("no thread that runs it".to_owned()));
-                told.map_err(|found| ServiceFault::Command { command: command.clone(), found })
+                let reply = reply.recv().unwrap_or_else(|_| Err("no thread that runs it".to_owned()));
+                reply.map_err(|found| ServiceFault::Command { command: command.clone(), found })
             }
         }
     }

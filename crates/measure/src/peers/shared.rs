@@ -116,14 +116,14 @@ impl Shared {
         self.done[task].recv()
     }
 
-    /// Waits until a new peer is in its seat, or has said why it cannot be.
+    /// Waits until a new peer is set up, or has said why it cannot be.
     pub(super) fn wait_until_ready(&self, task: usize) -> Result<(), String> {
         self.wait(task).map_err(|error| error.to_string())?;
         let length = self.load(task, TEXT_LENGTH) as usize;
         if length == 0 { Ok(()) } else { Err(self.failure(task, length)) }
     }
 
-    /// Keeps why a peer cannot take its seat; what does not fit is cut off.
+    /// Keeps why a peer cannot be set up; what does not fit is cut off.
     pub(super) fn fail(&self, task: usize, why: &str) {
         let bytes = &why.as_bytes()[..why.len().min((WORDS - TEXT) * 8)];
         for (index, chunk) in bytes.chunks(8).enumerate() {

@@ -65,11 +65,11 @@ fn a_window_is_what_the_program_says_of_it() {
         assert_eq!((switch.time.handoffs.0, own.time.handoffs.0), (100 * handoff_ns, 100 * 100));
         assert_eq!((switch.handoffs, switch.switching_handoffs, own.switching_handoffs), (100, 108, 0));
         assert_eq!((switch.counted.switches.total(), own.counted.handoffs), (7, 0));
-        let told = runtime.told().expect("a runtime");
-        assert_eq!((told.version.as_str(), told.collections), ("made-up 2.10", Some(2)));
+        let reported = runtime.runtime_run().expect("a runtime");
+        assert_eq!((reported.version.as_str(), reported.collections), ("made-up 2.10", Some(2)));
         assert!(
-            !told.warm_up.is_empty()
-                && told.warm_up.iter().all(|window| window.wall_ns.0 == window.handoffs * handoff_ns)
+            !reported.warm_up.is_empty()
+                && reported.warm_up.iter().all(|window| window.wall_ns.0 == window.handoffs * handoff_ns)
         );
     }
 }
@@ -134,8 +134,8 @@ fn a_program_that_had_less_of_its_cpu_is_warmed_up_for_longer() {
     let warmed_up = |script: &str| {
         let mut order = order(script);
         order.runtime = order.runtime.map(|launch| Launch { warm_up_ns: Nanos::millis(60), ..launch });
-        let told = Runtimes::start(&order).expect("a shell").told().expect("a runtime");
-        told.warm_up.last().expect("a window").at_ns
+        let reported = Runtimes::start(&order).expect("a shell").runtime_run().expect("a runtime");
+        reported.warm_up.last().expect("a window").at_ns
     };
     let waiting = ring(300).replace("do\n", "do sleep 0.01;\n");
     assert!(waiting.contains("sleep") && warmed_up(&waiting) >= Nanos::millis(90));
@@ -152,9 +152,12 @@ fn rounds_grow_towards_the_length_of_a_batch() {
 }
 
 #[test]
-fn of_a_long_warm_up_the_beginning_is_told_whole() {
+fn of_a_long_warm_up_the_beginning_is_reported_whole() {
     let window = |at: u64| WarmUp { at_ns: Nanos(at), ..WarmUp::default() };
-    let told = thinned((0..10_000).map(window).collect());
-    assert!(told.len() <= MOST_WARM_UP && told[..100].iter().enumerate().all(|(at, told)| told.at_ns.0 == at as u64));
+    let reported = thinned((0..10_000).map(window).collect());
+    assert!(
+        reported.len() <= MOST_WARM_UP
+            && reported[..100].iter().enumerate().all(|(at, reported)| reported.at_ns.0 == at as u64)
+    );
     assert_eq!(thinned((0..30).map(window).collect()).len(), 30);
 }

@@ -154,10 +154,10 @@ impl Listener for Said {
     }
 }
 
-fn observed(script: &mut Script, whom: Whom, duration: Option<Nanos>) -> (Observation, Vec<String>) {
+fn observed(script: &mut Script, target: Target, duration: Option<Nanos>) -> (Observation, Vec<String>) {
     let (root, mut said) = (script.root(), Said::default());
     let (is_endless, wants_scheduler_time, requests) = (false, false, Requests::Unknown);
-    let task = Task { whom, duration, is_endless, wants_scheduler_time, requests };
+    let task = Task { target, duration, is_endless, wants_scheduler_time, requests };
     let empty = Observation::empty(manifest(&root), String::new());
     (observe(script, task, &root, &empty, &mut said).expect("nothing is refused"), said.0)
 }
@@ -168,8 +168,8 @@ fn it_ends_with_the_last_process() {
     script.process(7, "a");
     script.process(8, "b");
     let mut script = script.at(300, |script| script.end(7)).at(700, |script| script.end(8));
-    let whom = Whom::processes(&script.root(), vec![7, 8]).expect("both are there");
-    let (observation, _) = observed(&mut script, whom, None);
+    let target = Target::processes(&script.root(), vec![7, 8]).expect("both are there");
+    let (observation, _) = observed(&mut script, target, None);
     assert!((700..=720).contains(&(observation.window_ns.0 / 1_000_000)), "{}", observation.window_ns);
     assert_eq!(script.observed, [[7, 8]]);
     let switches: u64 = observation.moments.iter().map(|moment| moment.voluntary).sum();
@@ -180,8 +180,8 @@ fn it_ends_with_the_last_process() {
 fn a_window_cuts_to_the_nanosecond() {
     let mut script = Script::new();
     script.process(7, "a");
-    let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, _) = observed(&mut script, whom, Some(Nanos(1_234_567_891)));
+    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, _) = observed(&mut script, target, Some(Nanos(1_234_567_891)));
     assert_eq!(observation.window_ns, Nanos(1_234_567_891));
 }
 
@@ -191,7 +191,8 @@ fn a_number_of_a_thread_is_refused_with_that_of_its_process() {
     script.process(7, "server");
     script.file("/proc/9/status", "Name:\tworker\nTgid:\t7\n");
     script.file("/proc/9/stat", "9 (worker) S 1");
-    let refused = |numbers: &[u32]| Whom::processes(&script.root(), numbers.to_vec()).expect_err("refused").to_string();
+    let refused =
+        |numbers: &[u32]| Target::processes(&script.root(), numbers.to_vec()).expect_err("refused").to_string();
     assert_eq!(refused(&[7, 9]), "found that 9 is a thread of process 7 (server), need a process; observe that: -p 7");
     assert_eq!(refused(&[10]), "found no process 10, need one that runs; see ps -e");
     script.file("/proc/7/stat", "7 (server) Z 1");
@@ -204,8 +205,8 @@ fn threads_of_a_control_group_are_observed_and_those_that_come_to_it() {
     script.group("pods", "", 0);
     script.group("pods/one", "21\n22\n", 0);
     let mut script = script.at(500, |script| script.group("pods/one", "21\n22\n23\n", 0));
-    let whom = Whom::group(&script.root(), "pods").expect("a group");
-    let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));
+    let target = Target::group(&script.root(), "pods").expect("a group");
+    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
     assert_eq!(script.threads, [vec![21, 22], vec![23]]);
     assert_eq!(observation.subject, Subject::ControlGroup("pods".to_owned()));
 }
@@ -215,8 +216,8 @@ fn the_observer_is_not_observed_in_a_group_that_it_is_in() {
     let mut script = Script::new();
     script.group("pods", "21\n22\n", 0);
     script.file(&format!("/proc/{}/task/22/comm", std::process::id()), "switchcost\n");
-    let whom = Whom::group(&script.root(), "pods").expect("a group");
-    observed(&mut script, whom, Some(Nanos::millis(200)));
+    let target = Target::group(&script.root(), "pods").expect("a group");
+    observed(&mut script, target, Some(Nanos::millis(200)));
     assert_eq!(script.threads, [[21]]);
 }
 
@@ -226,8 +227,8 @@ fn threads_of_a_group_of_version_1_are_in_its_file_of_tasks() {
     script.file("/sys/fs/cgroup/cpu/batch/cgroup.procs", "20\n");
     script.file("/sys/fs/cgroup/cpu/batch/tasks", "21\n");
     for name in ["cpu/batch", "batch", "/sys/fs/cgroup/cpu/batch/"] {
-        let whom = Whom::group(&script.root(), name).expect("a group");
-        observed(&mut script, whom, Some(Nanos::millis(40)));
+        let target = Target::group(&script.root(), name).expect("a group");
+        observed(&mut script, target, Some(Nanos::millis(40)));
     }
     assert_eq!(script.threads, [[21], [21], [21]]);
 }
@@ -242,8 +243,8 @@ fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
     script.group("tight", "", 1000);
     let mut script = script.at(1000, |script| script.file("/proc/7/cgroup", "0::/tight\n"));
     script = script.at(2000, |script| script.group("tight", "7\n", 1005));
-    let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(3)));
+    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(3)));
     let [Throttled { group, times, throttled_ns, joined_after_ns: Some(joined) }] = &observation.throttled[..] else {
         panic!("{:?}", observation.throttled)
     };
@@ -254,8 +255,8 @@ fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
 #[test]
 fn one_that_binds_from_the_start_has_no_time() {
     let mut script = quota_from_the_start();
-    let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));
+    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
     assert_eq!(times(&observation), [(2, None)]);
 }
 
@@ -268,9 +269,9 @@ fn nor_has_one_of_a_process_that_had_not_switched_yet() {
             script.alive.insert(7);
         });
         // Seen after 200 ms only where no task is meant by number.
-        let whom = Whom::processes(&script.root(), vec![7]).expect("it is there");
-        let whom = if is_meant { whom } else { Whom::Everybody };
-        let (observation, _) = observed(&mut script, whom, Some(Nanos::seconds(1)));
+        let target = Target::processes(&script.root(), vec![7]).expect("it is there");
+        let target = if is_meant { target } else { Target::All };
+        let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
         assert_eq!(times(&observation), [(2, None)], "{is_meant}");
     }
 }
@@ -289,22 +290,22 @@ fn quota_from_the_start() -> Script {
     script.at(500, |script| script.group("tight", "7\n", 1002))
 }
 
-fn command(script: &str) -> Whom {
-    Whom::Command(crate::Command::new(["sh", "-c", script].map(Into::into).to_vec(), true))
+fn command(script: &str) -> Target {
+    Target::Command(crate::Command::new(["sh", "-c", script].map(Into::into).to_vec(), true))
 }
 
 #[test]
 fn a_command_is_observed_before_it_runs() {
     let mut script = Script::new();
     // Time in this script passes faster than that of the command.
-    let whom = command("exit 3");
-    let (_, said) = observed(&mut script, whom, None);
+    let target = command("exit 3");
+    let (_, said) = observed(&mut script, target, None);
     assert_eq!(script.observed.len(), 1);
     assert_eq!(said, ["'sh -c exit 3' ended with exit status: 3"]);
 }
 
 #[test]
-fn what_goes_on_behind_a_command_is_told_and_with_a_time_observed() {
+fn what_goes_on_behind_a_command_is_reported_and_with_a_time_observed() {
     for (duration, words) in [
         (None, "; to observe that: switchcost observe -p 70,71 -d 10s, or -d with the command"),
         (Some(Nanos::seconds(60)), ", and is observed further"),
@@ -329,8 +330,8 @@ fn processes_of_a_name_are_those_that_pgrep_finds() {
     for (number, name) in [(7, "redis-server"), (8, "redis-cli"), (9, "redis-server"), (11, "a name that is ")] {
         script.process(number, name);
     }
-    let named = |name: &str| match Whom::named(&script.root(), &[name.to_owned()]) {
-        Ok(Whom::Processes(processes)) => Ok(processes),
+    let named = |name: &str| match Target::named(&script.root(), &[name.to_owned()]) {
+        Ok(Target::Processes(processes)) => Ok(processes),
         other => Err(format!("{other:?}")),
     };
     assert_eq!(named("redis-server"), Ok(vec![7, 9]));

@@ -42,7 +42,7 @@ fn check(options: Options) {
     // Four programs and their shell for each target, and make; perhaps a process of a shell's own.
     assert!((5 * TARGETS as u64 + 1..=6 * TARGETS as u64 + 1).contains(&tasks), "{tasks} tasks");
     // Its parent may wait for a process before this one's last switch, and before it is preempted on its way there.
-    let (all, told) = ((usage.voluntary, usage.involuntary), format!("{usage:?}, {tasks} tasks"));
+    let (all, reported) = ((usage.voluntary, usage.involuntary), format!("{usage:?}, {tasks} tasks"));
     let least = if options.without_bpf {
         // Records end a little before their task does, which may wait for the other records' locks then.
         (all.0.saturating_sub(tasks), 0)
@@ -50,8 +50,8 @@ fn check(options: Options) {
         // But for the switch with which make was held before it was observed, on the way to which it may have been preempted.
         (all.0.saturating_sub(1), all.1.saturating_sub(2))
     };
-    assert!((least.0..=all.0 + tasks).contains(&voluntary), "{voluntary} voluntary; the kernel: {told}");
-    assert!((least.1..=all.1 + tasks).contains(&involuntary), "{involuntary} involuntary; the kernel: {told}");
+    assert!((least.0..=all.0 + tasks).contains(&voluntary), "{voluntary} voluntary; the kernel: {reported}");
+    assert!((least.1..=all.1 + tasks).contains(&involuntary), "{involuntary} involuntary; the kernel: {reported}");
     assert!(voluntary > tasks, "they waited for each other");
     assert_eq!((counted.lost.tasks, counted.lost.records), (0, 0));
 }

@@ -15,7 +15,7 @@ fn script(rest: &str) -> String {
 }
 
 #[test]
-fn reads_that_wait_are_told_as_that() {
+fn reads_that_wait_are_reported_as_such() {
     let _turn = turn();
     let script = script(
         r#"pipe(my $a, my $b); if (!fork) { for (1..500) { sysread($a, my $x, 1) } exit }
@@ -32,7 +32,7 @@ fn reads_that_wait_are_told_as_that() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn what_a_program_does_all_the_time_is_told_whatever_it_did_before() {
+fn what_a_program_does_all_the_time_is_reported_whatever_it_did_before() {
     let _turn = turn();
     // Waits a millisecond in each of many system calls, which are more than a task's table holds; then 300 times in one more.
     let script = script(
@@ -57,18 +57,18 @@ fn what_a_program_does_all_the_time_is_told_whatever_it_did_before() {
     let Some((_, counted)) = observed(&script, Options::default()) else { return };
     let sleeps = switches(&counted.tasks, Why::Blocked, &call("clock_nanosleep"));
     assert!((290..330).contains(&sleeps), "{sleeps} of 300 sleeps: {:?}", counted.tasks);
-    let (others, told) = (counted.tasks.iter().flat_map(|tasks| &tasks.causes))
+    let (others, reported) = (counted.tasks.iter().flat_map(|tasks| &tasks.causes))
         .partition::<Vec<_>, _>(|cause| cause.entry == Entry::Other);
-    assert!(told.len() >= 19, "the table is full: {told:?}");
+    assert!(reported.len() >= 19, "the table is full: {reported:?}");
     let others: u64 = others.iter().map(|cause| cause.switches).sum();
-    assert!((1..20).contains(&others) && others == counted.lost.causes, "{others} elsewhere: {told:?}");
-    let of_causes = told.iter().map(|cause| cause.switches).sum::<u64>() + others;
+    assert!((1..20).contains(&others) && others == counted.lost.causes, "{others} elsewhere: {reported:?}");
+    let of_causes = reported.iter().map(|cause| cause.switches).sum::<u64>() + others;
     assert_eq!(of_causes, counted.tasks.iter().map(switchcost_observation::Tasks::switches).sum::<u64>());
 }
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn preemptions_in_more_calls_than_are_told_apart_are_no_waits() {
+fn preemptions_in_more_calls_than_are_distinguished_are_no_waits() {
     let _turn = turn();
     // One makes calls that do not wait, of thirty kinds; the other wakes up all the time and takes the CPU from it.
     let script = script(
@@ -90,7 +90,7 @@ fn preemptions_in_more_calls_than_are_told_apart_are_no_waits() {
 }
 
 #[test]
-fn yields_are_told_as_that() {
+fn yields_are_reported_as_such() {
     let _turn = turn();
     // Two that yield to each other. One that is alone goes on.
     let number = if cfg!(target_arch = "x86_64") { 24 } else { 124 };
@@ -104,7 +104,7 @@ fn yields_are_told_as_that() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn yields_of_32_bit_programs_are_told_as_that() {
+fn yields_of_32_bit_programs_are_reported_as_such() {
     let _turn = turn();
     // The call gate of 32-bit programs, which 64-bit ones may use as well.
     let source = r#"
@@ -134,7 +134,7 @@ fn yields_of_32_bit_programs_are_told_as_that() {
 }
 
 #[test]
-fn time_slices_that_end_are_told_as_that() {
+fn time_slices_that_end_are_reported_as_such() {
     let _turn = turn();
     // Two that compute on one CPU, for 0.4 s of CPU time each: slices of some milliseconds. The clock is a system call, and looked
     // at seldom.
@@ -180,7 +180,7 @@ fn a_time_slice_does_not_end_each_time_that_another_gets_its_turn() {
 }
 
 #[test]
-fn who_is_woken_takes_the_cpu_and_is_told_as_that() {
+fn who_is_woken_takes_the_cpu_and_is_reported_as_such() {
     let _turn = turn();
     // One computes; the other sleeps a millisecond each time, and is let in as it wakes.
     let script = script(
@@ -209,7 +209,7 @@ fn waits_in_futex(number: u32, operation: u32, word: u32, timeout: &str) -> Opti
 }
 
 #[test]
-fn waits_in_futex_are_told_apart_by_what_they_are_for() {
+fn waits_in_futex_are_distinguished_by_what_they_are_for() {
     let _turn = turn();
     let number = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
     let (lock, timed) = (Entry::Futex(FutexWait::Lock), Entry::Futex(FutexWait::Timed));
@@ -228,8 +228,11 @@ fn waits_in_futex_are_told_apart_by_what_they_are_for() {
     for (operation, word, timeout, expected) in cases {
         let Some(causes) = waits_in_futex(number, operation, word, timeout) else { return };
         let is_futex = |cause: &&Cause| matches!(cause.entry, Entry::Futex(_)) || cause.entry == call("futex");
-        let told: Vec<&Cause> = causes.iter().filter(is_futex).collect();
-        assert!(told.len() == 1 && told[0].entry == *expected && told[0].switches == 1, "{word:#x}: {told:?}");
+        let reported: Vec<&Cause> = causes.iter().filter(is_futex).collect();
+        assert!(
+            reported.len() == 1 && reported[0].entry == *expected && reported[0].switches == 1,
+            "{word:#x}: {reported:?}"
+        );
     }
 }
 

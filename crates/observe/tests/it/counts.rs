@@ -12,19 +12,19 @@ use crate::{begin, observed, observer, traced, turn};
 
 /// Two processes hand a byte back and forth; then each reports what the kernel has counted of it.
 const PING_PONG: &str = r#"
-    sub told { open(my $f, "<", "/proc/self/status"); for (<$f>) { print "$1 $2\n" if /^(\w*voluntary)_ctxt_switches:\s+(\d+)/ } }
+    sub report { open(my $f, "<", "/proc/self/status"); for (<$f>) { print "$1 $2\n" if /^(\w*voluntary)_ctxt_switches:\s+(\d+)/ } }
     $| = 1;
     pipe(my $a, my $b); pipe(my $c, my $d);
-    if (!fork) { for (1..3000) { sysread($a, my $x, 1); syswrite($d, "x") } told(); exit }
+    if (!fork) { for (1..3000) { sysread($a, my $x, 1); syswrite($d, "x") } report(); exit }
     for (1..3000) { syswrite($b, "x"); sysread($c, my $x, 1) }
-    wait; told();
+    wait; report();
 "#;
 
 #[test]
 fn counts_equal_the_kernels() {
     let _turn = turn();
-    let Some((told, counted)) = observed(PING_PONG, Options::default()) else { return };
-    check_counts(&told, &counted);
+    let Some((reported, counted)) = observed(PING_PONG, Options::default()) else { return };
+    check_counts(&reported, &counted);
     // Each switch has a cause.
     let causes: u64 = counted.tasks.iter().flat_map(|tasks| &tasks.causes).map(|cause| cause.switches).sum();
     assert_eq!(causes, counted.tasks.iter().map(Tasks::switches).sum::<u64>());
@@ -35,12 +35,12 @@ fn counts_equal_the_kernels() {
 fn the_scheduler_is_entered_and_left_at_each_switch() {
     let _turn = turn();
     let options = Options { wants_scheduler_time: true, ..Options::default() };
-    let Some((told, counted)) = observed(PING_PONG, options) else { return };
+    let Some((reported, counted)) = observed(PING_PONG, options) else { return };
     let Some(inside) = &counted.in_scheduler else {
         println!("skipped: the kernel has no tracepoints at its scheduler's entry and exit");
         return;
     };
-    let own = check_switches(&told, &counted);
+    let own = check_switches(&reported, &counted);
     // Each time that one of them left a CPU, and each that one came to it, which mostly is the same switch.
     let switches = own.0 + own.1;
     let times = inside.times.count();
@@ -55,8 +55,8 @@ fn the_scheduler_is_entered_and_left_at_each_switch() {
 fn counts_of_the_kernels_records_equal_its_counters() {
     let _turn = turn();
     let options = Options { without_bpf: true, ..Options::default() };
-    let Some((told, counted)) = observed(PING_PONG, options) else { return };
-    check_counts(&told, &counted);
+    let Some((reported, counted)) = observed(PING_PONG, options) else { return };
+    check_counts(&reported, &counted);
     assert_eq!((counted.lost.tasks, counted.lost.records), (0, 0));
 }
 
@@ -64,22 +64,22 @@ fn counts_of_the_kernels_records_equal_its_counters() {
 fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
     let _turn = turn();
     let options = Options { counts_only: true, ..Options::default() };
-    let Some((told, counted)) = observed(PING_PONG, options) else { return };
-    check_switches(&told, &counted);
+    let Some((reported, counted)) = observed(PING_PONG, options) else { return };
+    check_switches(&reported, &counted);
     let causes: u64 = counted.tasks.iter().flat_map(|tasks| &tasks.causes).map(|cause| cause.switches).sum();
     assert_eq!(causes, counted.tasks.iter().map(Tasks::switches).sum::<u64>());
     let has_times = |tasks: &Tasks| tasks.off.count() + tasks.off_ns.0 + tasks.others.count() > 0;
     assert!(!counted.tasks.iter().any(has_times) && counted.pairs.is_empty() && counted.cpus.is_empty());
     let computes = "while ((times)[0] < 0.5) { for (1..100000) { $x++ } } print join(' ', times)";
-    let Some((told, counted)) = observed(computes, options) else { return };
-    let seconds: f64 = told.split(' ').take(2).filter_map(|time| time.parse::<f64>().ok()).sum();
+    let Some((reported, counted)) = observed(computes, options) else { return };
+    let seconds: f64 = reported.split(' ').take(2).filter_map(|time| time.parse::<f64>().ok()).sum();
     let ran = counted.tasks.iter().map(|tasks| tasks.run_ns.0 as f64 / 1e9).sum::<f64>();
     // The kernel gives a process its time in hundredths, and what is left of it is its end.
     assert!((seconds - 0.02..seconds + 0.1).contains(&ran), "{ran} s, the kernel: {seconds}");
 }
 
-fn check_counts(told: &str, counted: &Counted) {
-    let own = check_switches(told, counted);
+fn check_counts(reported: &str, counted: &Counted) {
+    let own = check_switches(reported, counted);
     // Each time off the CPU has an end.
     let off: u64 = counted.tasks.iter().map(|tasks| tasks.off.count()).sum();
     // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
@@ -91,20 +91,20 @@ fn check_counts(told: &str, counted: &Counted) {
 }
 
 /// Voluntary switches, and others.
-fn check_switches(told: &str, counted: &Counted) -> (u64, u64) {
+fn check_switches(reported: &str, counted: &Counted) -> (u64, u64) {
     let of = |name: &str| -> u64 {
-        told.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok()).sum()
+        reported.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok()).sum()
     };
     let (voluntary, involuntary) = (of("voluntary"), of("nonvoluntary"));
-    assert!(voluntary > 2000, "they did wait for each other: {told}");
+    assert!(voluntary > 2000, "they did wait for each other: {reported}");
     let counted_of = |of: fn(&Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
     let own = (counted_of(|tasks| tasks.voluntary), counted_of(|tasks| tasks.involuntary));
     // After they have reported, each ends: a switch that the kernel counts as voluntary, and what comes between. The first was held before
     // it was observed: one that waits, and on its way there it may have been preempted.
-    assert!((voluntary + 1..voluntary + 20).contains(&own.0), "{own:?}, the kernel: {told}");
+    assert!((voluntary + 1..voluntary + 20).contains(&own.0), "{own:?}, the kernel: {reported}");
     // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
     let missed = 2 + (voluntary + involuntary) / 1000;
-    assert!((involuntary.saturating_sub(missed)..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {told}");
+    assert!((involuntary.saturating_sub(missed)..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {reported}");
     own
 }
 
@@ -144,7 +144,7 @@ fn each_switch_is_an_event_where_they_are_wanted() {
 }
 
 #[test]
-fn a_process_that_nobody_has_waited_for_has_ended() {
+fn a_process_that_no_one_has_waited_for_has_ended() {
     let _turn = turn();
     for options in [Options::default(), Options { without_bpf: true, ..Options::default() }] {
         let Some(mut observer) = observer(options) else { return };

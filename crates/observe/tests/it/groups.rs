@@ -8,7 +8,7 @@ use std::time::Duration;
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest;
 use switchcost_observation::{Event, Observation};
-use switchcost_observe::{Backend, Listener, NoBpf, Notice, ObserveError, Options, Requests, Task, Whom, observe};
+use switchcost_observe::{Backend, Listener, NoBpf, Notice, ObserveError, Options, Requests, Target, Task, observe};
 use switchcost_units::Nanos;
 
 use crate::{observer, turn};
@@ -81,9 +81,9 @@ fn are_observed(hierarchy: &Path) {
     let below = group.folder.join("below");
     fs::create_dir(&below).expect("a group below it");
     let Some(mut observer) = observer(Options::default()) else { return drop(fs::remove_dir(&below)) };
-    let whom = Whom::group(&Root::system(), &group.folder.to_string_lossy()).expect("it is one");
+    let target = Target::group(&Root::system(), &group.folder.to_string_lossy()).expect("it is one");
     let task = Task {
-        whom,
+        target,
         duration: Some(Nanos::millis(1_000)),
         is_endless: false,
         wants_scheduler_time: false,
@@ -102,7 +102,7 @@ fn are_observed(hierarchy: &Path) {
     });
     observer.tick();
     let empty = Observation::empty(manifest(&Root::system()), String::new());
-    let counted = observe(observer, task, &Root::system(), &empty, &mut Nobody).expect("it is observed");
+    let counted = observe(observer, task, &Root::system(), &empty, &mut NoListener).expect("it is observed");
     runner.join().expect("they ran");
     for _ in 0..100 {
         if fs::remove_dir(&below).is_ok() {
@@ -114,10 +114,10 @@ fn are_observed(hierarchy: &Path) {
     assert_eq!(seen, 40, "in {}: {:?}", hierarchy.display(), counted.tasks);
 }
 
-/// Nobody listens.
-struct Nobody;
+/// No one listens.
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     type Error = ObserveError;
 
     fn should_stop(&self) -> bool {

@@ -207,13 +207,13 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
 /// Hands a byte back and forth for longer than there is room for records, on one CPU; then each tells what the kernel has counted of it.
 const MANY: &str = r#"
     system("taskset", "-pc", "0", $$) == 0 or die;
-    sub told { open(my $f, "<", "/proc/self/status"); my @s = grep { /^(voluntary|nonvoluntary)_ctxt/ } <$f>;
+    sub report { open(my $f, "<", "/proc/self/status"); my @s = grep { /^(voluntary|nonvoluntary)_ctxt/ } <$f>;
                open(my $g, "<", "/proc/self/schedstat"); my ($run) = split " ", <$g>; my $n = 0; /(\d+)/ and $n += $1 for @s; print "$n $run\n" }
     $| = 1; open(my $null, ">", "/dev/null");
     pipe(my $a, my $b); pipe(my $c, my $d);
-    if (!fork) { close $b; for (1..150000) { sysread($a, my $x, 1); syswrite($d, "x") } told(); sysread($a, my $x, 1); exit }
+    if (!fork) { close $b; for (1..150000) { sysread($a, my $x, 1); syswrite($d, "x") } report(); sysread($a, my $x, 1); exit }
     for (1..150000) { syswrite($b, "x"); sysread($c, my $x, 1) }
-    told(); sleep 100"#;
+    report(); sleep 100"#;
 
 #[test]
 fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
@@ -224,7 +224,7 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
         crate::begin(command.args(["-e", MANY]).stdout(Stdio::piped()), &mut observer).expect("perl is there");
     // Nothing is read meanwhile.
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
-    let told: Vec<String> =
+    let reported: Vec<String> =
         std::iter::from_fn(|| lines.next()?.ok()).filter(|line| !line.contains("affinity")).take(2).collect();
     std::thread::sleep(Duration::from_millis(100));
     let counted = observer.finish().expect("it is read");
@@ -233,10 +233,10 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
     assert!(counted.lost.records > 100_000, "{:?}", counted.lost);
-    let of = |at| told.iter().filter_map(|line| line.split(' ').nth(at)?.parse::<u64>().ok()).sum::<u64>();
+    let of = |at| reported.iter().filter_map(|line| line.split(' ').nth(at)?.parse::<u64>().ok()).sum::<u64>();
     let (switches, ran) = (sum(&counted, Tasks::switches), sum(&counted, |tasks| tasks.run_ns.0));
-    assert!((of(0)..of(0) + 100).contains(&switches), "{switches} switches, the kernel: {told:?}");
-    assert!((of(1)..of(1) + TICK).contains(&ran), "{ran} ns, the kernel: {told:?}");
+    assert!((of(0)..of(0) + 100).contains(&switches), "{switches} switches, the kernel: {reported:?}");
+    assert!((of(1)..of(1) + TICK).contains(&ran), "{ran} ns, the kernel: {reported:?}");
     assert!(counted.lost.unfollowed > 100_000, "{:?}", counted.lost);
 }
 
@@ -244,8 +244,8 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
 /// What is between that and its end is little.
 fn is_the_kernels(script: &str, least: f64) {
     for options in WAYS {
-        let Some((told, counted)) = crate::observed(script, options) else { return };
-        let kernels: f64 = told.trim().parse().expect("a number");
+        let Some((reported, counted)) = crate::observed(script, options) else { return };
+        let kernels: f64 = reported.trim().parse().expect("a number");
         let own = sum(&counted, |tasks| tasks.run_ns.0) as f64;
         let share = own / kernels;
         assert!(

@@ -32,7 +32,7 @@ fn turn() -> MutexGuard<'static, ()> {
 /// An observer at work in the kernel; none where that is not to be had, which is said.
 fn observer(options: Options) -> Option<Observer> {
     let observer = Observer::start(&manifest(&Root::system()), options);
-    match observer.why_not_bpf().filter(|_| !options.without_bpf) {
+    match observer.bpf_unavailable_because().filter(|_| !options.without_bpf) {
         Some(reason) => {
             // A kernel may take no programs; one that does and finds fault with ours is no reason to test nothing.
             assert!(!reason.to_string().contains("Verifier output"), "{reason}");
@@ -45,8 +45,8 @@ fn observer(options: Options) -> Option<Observer> {
 
 /// Runs a script of perl, which Debian always has, under observation from birth to death: what it printed, and what was counted.
 fn observed(script: &str, options: Options) -> Option<(String, Counted)> {
-    let (told, counted, _) = traced(script, options)?;
-    Some((told, counted))
+    let (reported, counted, _) = traced(script, options)?;
+    Some((reported, counted))
 }
 
 /// The same, with each event where they are wanted.

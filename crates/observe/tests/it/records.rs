@@ -19,7 +19,7 @@ const BY_RECORDS: Options = Options {
 };
 
 #[test]
-fn short_processes_and_their_names_are_told() {
+fn short_processes_and_their_names_are_report() {
     let _turn = turn();
     let script = r#"for (1..300) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }"#;
     let Some((_, counted)) = observed(script, BY_RECORDS) else { return };
@@ -56,14 +56,14 @@ fn what_finds_no_room_is_counted() {
     let child = begin(perl.args(["-e", script]).stdout(Stdio::piped()), &mut observer).expect("perl is there");
     // Nothing looks meanwhile.
     let output = child.wait_with_output().expect("it is our child");
-    let told: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a count");
+    let reported: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a count");
     let counted = observer.finish().expect("records are read");
     if counted.source != Source::Perf {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
     let voluntary: u64 = counted.tasks.iter().map(|tasks| tasks.voluntary).sum();
-    assert!(counted.lost.records > 0 && voluntary < 2 * told, "{voluntary} of some {} were seen", 2 * told);
-    assert!(voluntary + counted.lost.records > told, "what is missing is counted: {:?}", counted.lost);
+    assert!(counted.lost.records > 0 && voluntary < 2 * reported, "{voluntary} of some {} were seen", 2 * reported);
+    assert!(voluntary + counted.lost.records > reported, "what is missing is counted: {:?}", counted.lost);
     let ran: u64 = counted.tasks.iter().map(|tasks| tasks.run_ns.0).sum();
     assert!(Duration::from_nanos(ran) < Duration::from_secs(60), "times over a gap are left out");
 }

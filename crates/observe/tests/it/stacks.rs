@@ -20,13 +20,13 @@ fn stacks_are_sampled_as_often_as_was_asked_for_and_stand_for_all_switches() {
     let of_perl = || stacks.stacks.iter().filter(|stack| stack.name == "perl");
     let counted: u64 =
         counted.tasks.iter().filter(|tasks| tasks.name == "perl").map(switchcost_observation::Tasks::switches).sum();
-    let told: u64 = of_perl().map(|stack| stack.switches).sum::<u64>() + stacks.lost_switches;
-    assert!((0.75..1.25).contains(&(told as f64 / counted as f64)), "samples stand for {told} of {counted}");
+    let reported: u64 = of_perl().map(|stack| stack.switches).sum::<u64>() + stacks.lost_switches;
+    assert!((0.75..1.25).contains(&(reported as f64 / counted as f64)), "samples stand for {reported} of {counted}");
     assert!(stacks.samples() < 10_000, "{} samples in two seconds", stacks.samples());
     let is_of_perl = |path: &str| path.contains("perl") || path.contains("libc");
     let known: u64 = of_perl()
         .filter(|stack| stacks.frames_of(stack).next().is_some_and(|(_, module)| is_of_perl(&module.path)))
         .map(|stack| stack.switches)
         .sum();
-    assert!(known as f64 > 0.9 * told as f64, "the innermost function of {known} of {told} is known");
+    assert!(known as f64 > 0.9 * reported as f64, "the innermost function of {known} of {reported} is known");
 }

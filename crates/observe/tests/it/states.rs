@@ -21,7 +21,7 @@ pub(crate) fn loop_on(cpu: usize, seconds: f64) -> Child {
 }
 
 #[test]
-fn a_quota_that_is_used_up_is_told_as_that_though_another_task_is_next() {
+fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
     let _turn = turn();
     let Some(group) = Group::with("cpu") else { return };
     let has_quota = (group.write("cpu.cfs_period_us", "25000") && group.write("cpu.cfs_quota_us", "5000"))
@@ -69,7 +69,7 @@ fn assert_is_not_blamed_for_quota(counted: &Counted, other: u32) {
 }
 
 #[test]
-fn the_end_of_the_time_of_a_deadline_task_is_told_as_that_though_another_task_is_next() {
+fn the_end_of_the_time_of_a_deadline_task_is_reported_as_such_though_another_task_is_next() {
     let _turn = turn();
     let number = if cfg!(target_arch = "x86_64") { 314 } else { 274 };
     // 2 ms of each 10 ms; while all CPUs have something else to do.
@@ -84,8 +84,8 @@ fn the_end_of_the_time_of_a_deadline_task_is_told_as_that_though_another_task_is
     for other in &mut others {
         other.kill().and_then(|()| other.wait()).expect("our child");
     }
-    let Some((told, counted)) = counted else { return };
-    if told == "refused" {
+    let Some((reported, counted)) = counted else { return };
+    if reported == "refused" {
         return println!("skipped: the kernel takes no SCHED_DEADLINE task here");
     }
     let (throttled, slices) = (all(&counted.tasks, Why::Throttled), all(&counted.tasks, Why::SliceEnded));
@@ -113,7 +113,7 @@ fn stopped_is_not_a_wait_of_the_programs_and_what_is_resumed_keeps_its_name() {
 }
 
 #[test]
-fn stops_for_a_debugger_are_told_as_that() {
+fn stops_for_a_debugger_are_reported_as_such() {
     let _turn = turn();
     let number = if cfg!(target_arch = "x86_64") { 101 } else { 117 };
     let script = format!(

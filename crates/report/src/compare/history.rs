@@ -10,7 +10,7 @@ use switchcost_record::Case;
 use super::words::{in_percent, quantity, tone, value, verdict, with_interval};
 use crate::entry::{Entry, Tone};
 use crate::figure::{Drawing, Figure, colour, interval_bars, label, layout, list_axis, time_axis};
-use crate::for_programs::{Document, Form, Table};
+use crate::for_programs::{Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::measure::conditions;
@@ -25,7 +25,7 @@ const COSTS_SHOWN: usize = 2;
 /// Nanoseconds in a second.
 const NANOS: f64 = 1e9;
 
-impl Form for &History {
+impl OutputFormat for &History {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.history/1";
 }

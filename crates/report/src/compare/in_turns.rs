@@ -9,13 +9,13 @@ use super::{csv, environment, screen};
 use crate::Format;
 use crate::Style;
 use crate::entry::Entry;
-use crate::for_programs::{Document, Form, Table};
+use crate::for_programs::{Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::time;
 
-impl Form for &InTurns {
+impl OutputFormat for &InTurns {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.ab/1";
 }

@@ -17,7 +17,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
             let why = first.why_not_measured.as_deref().unwrap_or_default();
             format!("What a preemption costs {} is not known: {why}.", program(record))
         }
-        Some(cost) if record.header.plan.preempts_nobody => of_nobody(record, cost),
+        Some(cost) if record.header.plan.preempts_nobody => without_preemptions(record, cost),
         Some(cost) => of_cost(record, findings, first, cost),
     };
     page.paragraph(&text);
@@ -31,9 +31,9 @@ pub(super) fn program(record: &Injection) -> String {
 }
 
 /// Neither twin was preempted: whatever is found is the instrument's.
-fn of_nobody(record: &Injection, cost: &Estimate) -> String {
-    let told = if is_cost(cost) { "and yet found a cost of" } else { "and found what a preemption costs" };
-    format!("Neither copy of {} was preempted, {told} {}.", program(record), with_interval(cost))
+fn without_preemptions(record: &Injection, cost: &Estimate) -> String {
+    let finding = if is_cost(cost) { "and yet found a cost of" } else { "and found what a preemption costs" };
+    format!("Neither copy of {} was preempted, {finding} {}.", program(record), with_interval(cost))
 }
 
 fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, cost: &Estimate) -> String {

@@ -4,7 +4,7 @@ use switchcost_analysis::injection::{Findings, ServiceFindings};
 use switchcost_injection::{Group, Injection, Other, Plan, Run};
 use switchcost_record::HostManifest;
 
-use crate::for_programs::Form;
+use crate::for_programs::OutputFormat;
 
 /// What a preemption costs a program.
 #[derive(JsonSchema, Serialize)]
@@ -33,7 +33,7 @@ pub(crate) struct Report<'a> {
     others: &'a [Other],
 }
 
-impl Form for Report<'_> {
+impl OutputFormat for Report<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.inject/1";
 }

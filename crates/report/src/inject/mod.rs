@@ -61,7 +61,7 @@ fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bo
     [answer::of_doubt(record, findings), answer::of_moves(record, findings), periods::answer(findings)]
         .iter()
         .flatten()
-        .for_each(|told| page.paragraph(told));
+        .for_each(|text| page.paragraph(text));
     tables::add_costs(page, findings);
     periods::add(page, findings);
     page.figure(|| figure::draw(findings));

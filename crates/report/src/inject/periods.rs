@@ -3,7 +3,7 @@
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, PeriodFinding};
 
-use super::tables::{cell, told};
+use super::tables::{cell, cost_text};
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
@@ -35,14 +35,14 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
         let why = if is_longer { "" } else { ": a shorter turn has loaded less to lose" };
         return format!("it pays {} less{what} each time ({}){why}", time(less.estimate), interval(&less));
     }
-    let told = with_interval(more);
+    let difference = with_interval(more);
     if findings.is_in_proportion(more) {
         return format!(
-            "the difference{what} a preemption is {told}: the loss by all preemptions is in proportion to their number"
+            "the difference{what} a preemption is {difference}: the loss by all preemptions is in proportion to their number"
         );
     }
     format!(
-        "the difference{what} a preemption is not known yet: it is {told}; rarer preemptions take more time (--budget)"
+        "the difference{what} a preemption is not known yet: it is {difference}; rarer preemptions take more time (--budget)"
     )
 }
 
@@ -78,7 +78,7 @@ fn row(findings: &Findings, period: &PeriodFinding, is_service: bool) -> Vec<Ent
     let Some(found) = period.headline(findings) else { return row };
     if !is_service {
         let loss = found.cost_ns.as_ref().map(|cost| cost.estimate * period.preemptions_per_second / 1e9);
-        row.extend([told(found.cost_ns.as_ref()).into(), share(loss).into()]);
+        row.extend([cost_text(found.cost_ns.as_ref()).into(), share(loss).into()]);
     }
     row.extend([cell(&found.reload_ns).into(), cell(&period.more_than_first_ns).into()]);
     row.push(found.runs.to_string().into());

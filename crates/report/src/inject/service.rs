@@ -30,8 +30,9 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings, foun
 }
 
 fn of_nothing(who: &str, cost: &Estimate) -> String {
-    let told = if is_cost(cost) { "and yet found a cost of cold caches of" } else { "and found what cold caches cost" };
-    format!("Nothing was touched at any preemption of {who}, {told} {}.", with_interval(cost))
+    let finding =
+        if is_cost(cost) { "and yet found a cost of cold caches of" } else { "and found what cold caches cost" };
+    format!("Nothing was touched at any preemption of {who}, {finding} {}.", with_interval(cost))
 }
 
 fn of_cost(who: &str, first: &FootprintFinding, cost: &Estimate) -> String {
@@ -57,7 +58,7 @@ fn own(found: &ServiceFindings, cost: &Estimate) -> String {
 
 fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
     let long = found.held_up_for_ns.map_or(String::new(), |ns| format!(" for {}", time(ns)));
-    let told = match held_up {
+    let effect = match held_up {
         cost if is_cost(cost) => format!("costs it {} ({})", centre(cost), interval(cost)),
         saved if is_below_zero(saved) => {
             let less = Estimate { estimate: -saved.estimate, low: -saved.high, high: -saved.low, ..saved.clone() };
@@ -66,7 +67,7 @@ fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
         nothing => format!("costs it what is {}", centre(nothing)),
     };
     format!(
-        "Being held up{long}, and nothing touched, {told} a time: the switch and its timer, less what it saves where it finds more to do \
+        "Being held up{long}, and nothing touched, {effect} a time: the switch and its timer, less what it saves where it finds more to do \
          at once afterwards. That is no part of the above."
     )
 }

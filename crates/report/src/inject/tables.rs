@@ -63,7 +63,7 @@ pub(super) fn touches(found: &FootprintFinding) -> String {
 fn row(name: String, found: &FootprintFinding) -> Vec<Entry> {
     vec![
         name.into(),
-        told(found.cost_ns.as_ref()).into(),
+        cost_text(found.cost_ns.as_ref()).into(),
         cell(&found.reload_ns).into(),
         found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
         count(found.preemptions).into(),
@@ -71,13 +71,13 @@ fn row(name: String, found: &FootprintFinding) -> Vec<Entry> {
     ]
 }
 
-pub(super) fn told(cost: Option<&Estimate>) -> String {
+pub(super) fn cost_text(cost: Option<&Estimate>) -> String {
     cost.map_or("not measured".to_owned(), with_interval)
 }
 
 /// The same of what not all have.
 pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
-    cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| told(cost.as_ref().ok()))
+    cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| cost_text(cost.as_ref().ok()))
 }
 
 /// Every run.

@@ -18,15 +18,15 @@ fn text(record: &Injection, style: Style) -> String {
     render(record, &analyse(record), Format::Table, style)
 }
 
-fn told(record: &Injection) -> String {
+fn reported(record: &Injection) -> String {
     text(record, Style { width: Some(10_000), ..Style::default() })
 }
 
 #[test]
 fn the_answer_comes_first_in_its_parts_and_on_one_screen() {
     let record = small();
-    let told = told(&record);
-    let first = told.lines().next().expect("an answer");
+    let reported = reported(&record);
+    let first = reported.lines().next().expect("an answer");
     for part in [
         "A preemption costs gzip ",
         " us when the other task touches 1 MiB (",
@@ -38,51 +38,51 @@ fn the_answer_comes_first_in_its_parts_and_on_one_screen() {
         assert!(first.contains(part), "{part:?} in {first}");
     }
     assert!(text(&record, Style::default()).lines().count() <= 45);
-    assert!(!told.contains("Runs:"), "{told}");
+    assert!(!reported.contains("Runs:"), "{reported}");
     let detailed = text(&record, Style { is_detailed: true, ..Style::default() });
     let rows = detailed.lines().filter(|line| line.contains("first ") || line.contains("second ")).count();
     assert!(rows >= record.runs.len(), "{detailed}");
 }
 
 #[test]
-fn what_was_not_measured_is_told_with_its_reason() {
+fn what_was_not_measured_is_reported_with_its_reason() {
     let mut record = small();
     record.runs.truncate(3);
-    let found = told(&record);
+    let found = reported(&record);
     assert!(
         found.starts_with("What a preemption costs gzip is not known: found 1 usable repetition, need at least 5"),
         "{found}"
     );
     record.runs.clear();
-    assert!(told(&record).contains("not measured"));
+    assert!(reported(&record).contains("not measured"));
 }
 
 #[test]
-fn a_result_that_cannot_be_is_told_with_what_is_probably_the_cause() {
+fn a_result_that_cannot_be_is_reported_with_what_is_probably_the_cause() {
     let mut record = small();
     let doubted = "probably does not do the same work each time, as it has to";
-    assert!(!told(&record).contains(doubted));
+    assert!(!reported(&record).contains(doubted));
     // As if more touched cost less.
     record.runs.iter_mut().for_each(|run| run.footprint = 1 - run.footprint.min(1));
-    let found = told(&record);
+    let found = reported(&record);
     assert!(found.contains("This result cannot be: cold caches would cost ") && found.contains(doubted), "{found}");
 }
 
 #[test]
-fn a_run_without_preemptions_says_that_nobody_was_preempted() {
+fn a_run_without_preemptions_says_that_no_process_was_preempted() {
     let mut record = small();
     record.header.plan.preempts_nobody = true;
-    assert!(told(&record).starts_with("Neither copy of gzip was preempted, and yet found a cost of "));
+    assert!(reported(&record).starts_with("Neither copy of gzip was preempted, and yet found a cost of "));
 }
 
 #[test]
 fn a_run_that_did_not_come_to_its_end_says_so() {
     let mut record = small();
-    assert!(!told(&record).contains("was stopped"));
+    assert!(!reported(&record).contains("was stopped"));
     record.end = Some(End { is_interrupted: true, elapsed_ns: Nanos(1), has_service_ended: false, others: Vec::new() });
-    assert!(told(&record).contains("It was stopped before its time was used up."));
+    assert!(reported(&record).contains("It was stopped before its time was used up."));
     record.end = None;
-    assert!(told(&record).contains("The record has no end"));
+    assert!(reported(&record).contains("The record has no end"));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn names_are_hostile() {
     record.header.plan.settings = vec!["X=\u{1b}".to_owned()];
     assert!(!text(&record, Style { is_detailed: true, ..Style::default() }).contains('\u{1b}'));
     record.header.command.clear();
-    assert!(told(&record).starts_with("A preemption costs (no name) "));
+    assert!(reported(&record).starts_with("A preemption costs (no name) "));
 }
 
 /// 20 ms of CPU time in 1,000 pieces of work, each of which so much dearer.
@@ -165,13 +165,13 @@ fn of_service(number: u32) -> Injection {
 }
 
 #[test]
-fn of_a_service_it_is_told_what_cold_caches_cost_and_what_its_own_preemptions_do() {
+fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemptions_do() {
     let record = of_service(1);
-    let told = told(&record);
+    let reported = reported(&record);
     assert!(
-        told.starts_with("Each preemption costs server 4.0")
-            && told.contains("us of cold caches when the other task touches 1 MiB ("),
-        "{told}"
+        reported.starts_with("Each preemption costs server 4.0")
+            && reported.contains("us of cold caches when the other task touches 1 MiB ("),
+        "{reported}"
     );
     for part in [
         "). By itself it is preempted 900 times a second: at that price 0.7",
@@ -182,9 +182,9 @@ fn of_a_service_it_is_told_what_cold_caches_cost_and_what_its_own_preemptions_do
         "Other threads of the service had 38 % of its CPU time",
     ] {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(squeezed(&told).contains(&squeezed(part)), "{part:?} in {told}");
+        assert!(squeezed(&reported).contains(&squeezed(part)), "{part:?} in {reported}");
     }
-    assert!(!told.contains("the switch and its timer is what") && !told.contains("Both copies"), "{told}");
+    assert!(!reported.contains("the switch and its timer is what") && !reported.contains("Both copies"), "{reported}");
     let detailed = text(&record, Style { is_detailed: true, width: Some(10_000), ..Style::default() });
     assert_eq!(detailed.matches("idle and spinning").count(), 12, "{detailed}");
 }
@@ -196,19 +196,20 @@ fn what_a_service_may_not_pay_is_not_called_a_cost() {
         group.phases.iter_mut().for_each(|phase| *phase = self::phase(phase.arm, f64::from(group.block % 5) - 2.0));
     }
     assert!(
-        told(&record)
+        reported(&record)
             .starts_with("What cold caches cost server at a preemption when the other task touches 1 MiB is not")
     );
     record.header.plan.preempts_nobody = true;
     assert!(
-        told(&record).starts_with("Nothing was touched at any preemption of server, and found what cold caches cost")
+        reported(&record)
+            .starts_with("Nothing was touched at any preemption of server, and found what cold caches cost")
     );
     record.groups.truncate(3);
-    assert!(told(&record).starts_with("What a preemption costs server is not known: found"));
+    assert!(reported(&record).starts_with("What a preemption costs server is not known: found"));
 }
 
 #[test]
-fn others_on_the_cpu_and_an_end_of_the_service_are_told() {
+fn others_on_the_cpu_and_an_end_of_the_service_are_reported() {
     let mut record = of_service(0);
     let (name, cpu_ns) = ("load\u{1b}".to_owned(), Nanos::seconds(3));
     record.end = Some(End {
@@ -217,9 +218,9 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_told() {
         has_service_ended: true,
         others: vec![Other { process: 9, name, cpu_ns }],
     });
-    let told = told(&record);
-    assert!(told.contains(", too: load (process 9, 30 % of the time)."), "{told}");
-    assert!(told.contains("The service ended before the time was used up."), "{told}");
+    let reported = reported(&record);
+    assert!(reported.contains(", too: load (process 9, 30 % of the time)."), "{reported}");
+    assert!(reported.contains("The service ended before the time was used up."), "{reported}");
     let json: serde_json::Value =
         serde_json::from_str(&render(&record, &analyse(&record), Format::Json, Style::default())).expect("JSON");
     assert_eq!((json["groups"].as_array().map(Vec::len), json["service"]["cpu_share"].as_f64()), (Some(48), Some(0.5)));
@@ -244,15 +245,15 @@ fn at_two_periods() -> Injection {
 }
 
 #[test]
-fn over_the_period_it_is_told_what_a_longer_turn_has_to_lose() {
+fn over_the_period_it_is_reported_what_a_longer_turn_has_to_lose() {
     let record = at_two_periods();
-    let told = told(&record);
+    let reported = reported(&record);
     let line =
-        told.lines().find(|line| line.starts_with("Preempted every 1.00 ms instead of every 250 us, it pays 3."));
-    assert!(line.is_some_and(|line| line.ends_with("): a longer turn has loaded more to lose.")), "{told}");
-    let rows = told.lines().filter(|line| line.trim_start().starts_with("1.00 ms ")).count();
-    assert!(told.contains("Over the period: the other task touches 1 MiB") && rows == 1, "{told}");
-    assert!(!self::told(&small()).contains("Over the period"));
+        reported.lines().find(|line| line.starts_with("Preempted every 1.00 ms instead of every 250 us, it pays 3."));
+    assert!(line.is_some_and(|line| line.ends_with("): a longer turn has loaded more to lose.")), "{reported}");
+    let rows = reported.lines().filter(|line| line.trim_start().starts_with("1.00 ms ")).count();
+    assert!(reported.contains("Over the period: the other task touches 1 MiB") && rows == 1, "{reported}");
+    assert!(!self::reported(&small()).contains("Over the period"));
     let findings = analyse(&record);
     let figures = super::blocks(&record, &findings);
     assert_eq!(figures.iter().filter(|block| matches!(block, crate::page::Block::Figure(_))).count(), 2);
@@ -265,7 +266,7 @@ fn over_the_period_it_is_told_what_a_longer_turn_has_to_lose() {
 }
 
 #[test]
-fn a_period_that_makes_no_difference_is_told_as_none_shown() {
+fn a_period_that_makes_no_difference_is_reported_as_none_shown() {
     let mut record = at_two_periods();
     for run in record.runs.iter_mut().filter(|run| run.timing == 1) {
         run.timing = 0;
@@ -278,7 +279,7 @@ fn a_period_that_makes_no_difference_is_told_as_none_shown() {
         [run, other]
     });
     record.runs = same.collect();
-    let found = told(&record);
+    let found = reported(&record);
     assert!(
         found.contains("a preemption is not distinguishable from 0") && found.contains("in proportion to their number"),
         "{found}"
@@ -287,12 +288,12 @@ fn a_period_that_makes_no_difference_is_told_as_none_shown() {
     for run in record.runs.iter_mut().filter(|run| run.timing == 1 && run.footprint > 0) {
         run.twins[0].cpu_ns = run.twins[0].cpu_ns + Nanos(u64::from(run.block % 4) * 2_000_000);
     }
-    let found = told(&record);
+    let found = reported(&record);
     assert!(found.contains("is not known yet: it is not distinguishable from 0"), "{found}");
 }
 
 #[test]
-fn a_move_to_another_cpu_is_told_beside_staying() {
+fn a_move_to_another_cpu_is_reported_beside_staying() {
     let mut record = small();
     record.header.plan.moves_to = Some(switchcost_units::CpuId(0));
     let moved = record.runs.iter().filter(|run| run.footprint == 0).map(|run| {
@@ -303,11 +304,11 @@ fn a_move_to_another_cpu_is_told_beside_staying() {
     });
     let moved: Vec<Run> = moved.collect();
     record.runs.extend(moved);
-    let told = told(&record);
-    let line = told.lines().find(|line| line.starts_with("To be moved from CPU ")).expect("an answer");
+    let reported = reported(&record);
+    let line = reported.lines().find(|line| line.starts_with("To be moved from CPU ")).expect("an answer");
     assert!(
         line.contains(" to CPU 0, or back, costs gzip ") && line.contains(" more than to be preempted and stay ("),
         "{line}"
     );
-    assert!(told.lines().any(|line| line.trim_start().starts_with("moved: CPU 0 ")), "{told}");
+    assert!(reported.lines().any(|line| line.trim_start().starts_with("moved: CPU 0 ")), "{reported}");
 }

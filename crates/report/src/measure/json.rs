@@ -3,7 +3,7 @@ use serde::Serialize;
 use switchcost_analysis::Findings;
 use switchcost_record::{ClockFacts, Control, EarlierRuns, HostManifest, MeasureRecord, RuntimeFacts, SelfTest};
 
-use crate::for_programs::Form;
+use crate::for_programs::OutputFormat;
 
 /// The whole report.
 #[derive(JsonSchema, Serialize)]
@@ -32,7 +32,7 @@ pub(crate) struct Report<'a> {
     findings: &'a Findings,
 }
 
-impl Form for Report<'_> {
+impl OutputFormat for Report<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.measure/1";
 }

@@ -84,7 +84,7 @@ fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
     missing
 }
 
-/// What the runtimes told of themselves.
+/// What the runtimes report of themselves.
 pub(super) fn add_runs(page: &mut Page, record: &MeasureRecord) {
     warm_up::add(page, record);
 }

@@ -6,7 +6,7 @@ use switchcost_observation::{
 };
 use switchcost_record::HostManifest;
 
-use crate::for_programs::Form;
+use crate::for_programs::OutputFormat;
 
 /// What an observation comes to.
 #[derive(JsonSchema, Serialize)]
@@ -46,7 +46,7 @@ pub(crate) struct Report<'a> {
     findings: &'a Findings,
 }
 
-impl Form for Report<'_> {
+impl OutputFormat for Report<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.observe/1";
 }

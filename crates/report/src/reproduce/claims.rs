@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_reproduce::{Entry, Kind, Paper, table};
 
-use crate::for_programs::{Document, Form, Table};
+use crate::for_programs::{Document, OutputFormat, Table};
 use crate::format::{Format, InEveryFormat, written};
 use crate::page::Page;
 use crate::style::Style;
@@ -16,7 +16,7 @@ pub(crate) struct Claims {
     papers: Vec<PaperClaims>,
 }
 
-impl Form for Claims {
+impl OutputFormat for Claims {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.claims/1";
 }

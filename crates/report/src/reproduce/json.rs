@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Reproduction;
-use crate::for_programs::Form;
+use crate::for_programs::OutputFormat;
 
 /// Papers, redone.
 #[derive(JsonSchema, Serialize)]
@@ -13,7 +13,7 @@ pub(crate) struct Report<'a> {
     pub(super) papers: &'a [Reproduction<'a>],
 }
 
-impl Form for Report<'_> {
+impl OutputFormat for Report<'_> {
     /// Version 1: the first. Version 2: claims are those of the table, with its rule and the numbers and intervals that it judged;
     /// verdicts are counted by kind; reasons are tested; `not-told` was `not-shown`; the program's version. Version 3: a verdict is what all results agree on, `alone`
     /// that of this one, `others` what the others say; `own` questions are counted apart; numbers that vary need intervals.

@@ -6,7 +6,7 @@ use switchcost_simulation_result::LastLevelCounts;
 
 use super::amount::{count, share};
 use crate::entry::Entry;
-use crate::for_programs::{self, Column, Document, Form, Table};
+use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -34,7 +34,7 @@ pub(crate) struct Report<'a> {
     designs: &'a [AtOnce],
 }
 
-impl Form for Report<'_> {
+impl OutputFormat for Report<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.simulate-at-once/1";
 }

@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::Findings;
 use switchcost_record::HostManifest;
 use switchcost_simulation_result::{Simulation, TraceFacts};
 
-use crate::for_programs::Form;
+use crate::for_programs::OutputFormat;
 
 /// The whole report.
 #[derive(JsonSchema, Serialize)]
@@ -23,7 +23,7 @@ pub(crate) struct Report<'a> {
     findings: &'a Findings,
 }
 
-impl Form for Report<'_> {
+impl OutputFormat for Report<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.simulate/1";
 }

@@ -1,5 +1,5 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, Growth, SurvivorBias};
-use switchcost_simulation_result::{Depth, PhysicalPages};
+use switchcost_simulation_result::{DetailLevel, PhysicalPages};
 
 use super::DETAILED;
 use super::amount::{count, rounded, share};
@@ -83,7 +83,7 @@ fn flags(design: &DesignFinding, is_wanted: impl Fn(&str) -> bool) -> Vec<String
 
 fn without_interval(design: &DesignFinding) -> Vec<String> {
     // Its flag says so already.
-    if design.depth == Depth::Counters {
+    if design.depth == DetailLevel::Counters {
         return Vec::new();
     }
     let why = |group: &GroupFinding| {

@@ -7,7 +7,7 @@ use switchcost_simulation_result::Simulation;
 
 use super::amount::{as_time, beside_time, count, ends, known, rounded, share, with_bound};
 use crate::entry::Entry;
-use crate::for_programs::{self, Column, Document, Form, Table};
+use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -23,7 +23,7 @@ pub(crate) struct Orders<'a> {
     orders: &'a [OrderFinding],
 }
 
-impl Form for Orders<'_> {
+impl OutputFormat for Orders<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.simulate-orders/1";
 }

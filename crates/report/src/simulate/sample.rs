@@ -8,7 +8,7 @@ use switchcost_simulation_result::View;
 use super::amount::{count, ends, perhaps, share};
 use super::csv::float;
 use crate::entry::Entry;
-use crate::for_programs::{self, Column, Document, Form, Table};
+use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -39,7 +39,7 @@ pub struct Sample {
     pub designs: Vec<SampleFinding>,
 }
 
-impl Form for &Sample {
+impl OutputFormat for &Sample {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.simulate-sample/1";
 }

@@ -7,7 +7,7 @@ use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
 use super::answer::of_a_part;
 use super::{csv, json};
 use crate::entry::Entry;
-use crate::for_programs::{Document, Form, Table};
+use crate::for_programs::{Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -22,7 +22,7 @@ pub(crate) struct Trials<'a> {
     trials: Vec<Document<json::Report<'a>>>,
 }
 
-impl Form for Trials<'_> {
+impl OutputFormat for Trials<'_> {
     /// Version 1: the first.
     const NAME: &'static str = "switchcost.simulate-trials/1";
 }

@@ -159,7 +159,7 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     [Bytes(l2 / 2 / 4096 * 4096), Bytes(l2 / 4 * 3 / 4096 * 4096), Bytes(l2)]
 }
 
-/// Runs of each setting: six in the paper, and more here, so that what they differ by can be told. Two show only that it works.
+/// Runs of each setting: six in the paper, and more here, so that what they differ by can be determined. Two show only that it works.
 pub(super) const RUNS: usize = 20;
 const QUICK_RUNS: usize = 2;
 

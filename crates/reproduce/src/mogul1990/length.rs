@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_told_by_what_is_missing_without_it() {
+    fn a_batch_is_reported_by_what_is_missing_without_it() {
         let own = [1.0, 2.0, 6.0];
         let without_one = own.map(|one| (9.0 - one) / 2.0).to_vec();
         let found = batches(&Sample::of_batches(3.0, without_one));

@@ -66,7 +66,7 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
 /// from the caches, with intervals. Every run is kept in a record.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-#[group(id = "whom", required = true, multiple = false, args = ["command", "pid"])]
+#[group(id = "target", required = true, multiple = false, args = ["command", "pid"])]
 pub(crate) struct InjectArguments {
     /// Command to run again and again; its output goes nowhere
     #[arg(last = true, value_name = "COMMAND")]

@@ -14,7 +14,7 @@ use std::path::Path;
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
 use switchcost_observation::Observation;
-use switchcost_observe::{Command, ObserveError, Observer, Options, Requests, Task, Whom};
+use switchcost_observe::{Command, ObserveError, Observer, Options, Requests, Target, Task};
 use time::OffsetDateTime;
 
 use super::report::{Loaded, StackFiles, show_loaded, show_text};
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let trace = arguments.events.as_deref().map(|path| Output::claim(Some(path))).transpose()?;
     switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
     let profile = arguments.profile.as_deref().map(known::Found::read).transpose()?;
-    let whom = whom(arguments)?;
+    let target = target(arguments)?;
     let host = manifest_at_once(&Root::system());
     let interrupt = Interrupt::watch()?;
     let calibration = calibrated::find(&host, arguments, &interrupt)?;
@@ -50,9 +50,9 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
     let costs = empty.calibration.as_ref().and_then(switchcost_analysis::observation::DirectCosts::of);
     let ((mut observation, failed), traced) = match trace {
-        None => (observe(arguments, whom, &empty, &interrupt, &mut kept, None)?, Ok(())),
+        None => (observe(arguments, target, &empty, &interrupt, &mut kept, None)?, Ok(())),
         Some(trace) => events::written(trace, costs, |events| {
-            observe(arguments, whom, &empty, &interrupt, &mut kept, Some(events))
+            observe(arguments, target, &empty, &interrupt, &mut kept, Some(events))
         })?,
     };
     observation.stacks.iter_mut().for_each(functions::name);
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
 /// What was observed; and how the command ended, where it has failed.
 fn observe(
     arguments: &ObserveArguments,
-    whom: Whom,
+    target: Target,
     empty: &Observation,
     interrupt: &Interrupt,
     kept: &mut Kept,
@@ -82,17 +82,17 @@ fn observe(
         wants_events: events.is_some(),
         wants_scheduler_time: arguments.scheduler_time,
         counts_only: arguments.counts_only,
-        may_mark_pages: arguments.allow_clear_refs || matches!(whom, Whom::Command(_)),
+        may_mark_pages: arguments.allow_clear_refs || matches!(target, Target::Command(_)),
         stacks_per_second: arguments.stacks_per_second,
         without_bpf: arguments.no_bpf,
     };
-    let mut views = Views::open(arguments, announcement(arguments, &whom), interrupt, kept, events)?;
+    let mut views = Views::open(arguments, announcement(arguments, &target), interrupt, kept, events)?;
     let observer = Observer::start(&empty.host, options);
-    if let Some(reason) = observer.why_not_bpf().filter(|_| !arguments.no_bpf) {
+    if let Some(reason) = observer.bpf_unavailable_because().filter(|_| !arguments.no_bpf) {
         without_bpf(arguments, reason)?;
     }
     let task = Task {
-        whom,
+        target,
         duration: arguments.duration,
         is_endless: arguments.listen.is_some() || arguments.live,
         wants_scheduler_time: arguments.scheduler_time,
@@ -102,18 +102,18 @@ fn observe(
     Ok((observation, views.failed))
 }
 
-fn whom(arguments: &ObserveArguments) -> Result<Whom, Failure> {
+fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
     let root = Root::system();
     let found = if !arguments.command.is_empty() {
-        return Ok(Whom::Command(command(arguments)));
+        return Ok(Target::Command(command(arguments)));
     } else if let Some(name) = &arguments.cgroup {
-        Whom::group(&root, name)
+        Target::group(&root, name)
     } else if !arguments.comm.is_empty() {
-        Whom::named(&root, &arguments.comm)
+        Target::named(&root, &arguments.comm)
     } else if arguments.pid.is_empty() {
-        return Ok(Whom::Everybody);
+        return Ok(Target::All);
     } else {
-        Whom::processes(&root, once_each(arguments.pid.iter().flat_map(|processes| processes.0.iter().copied())))
+        Target::processes(&root, once_each(arguments.pid.iter().flat_map(|processes| processes.0.iter().copied())))
     };
     found.map_err(|why| ObserveError::from(why).into())
 }
@@ -125,27 +125,29 @@ fn command(arguments: &ObserveArguments) -> Command {
 }
 
 /// What is printed as it begins: the target, and for how long.
-fn announcement(arguments: &ObserveArguments, whom: &Whom) -> String {
-    let usual = whom.usual_duration().filter(|_| !(arguments.live || arguments.listen.is_some()));
-    let end = match (whom, arguments.duration.or(usual)) {
+fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
+    let usual = target.usual_duration().filter(|_| !(arguments.live || arguments.listen.is_some()));
+    let end = match (target, arguments.duration.or(usual)) {
         (_, Some(duration)) => format!("for {duration}"),
-        (Whom::Command(_), None) => "until it ends".to_owned(),
-        (Whom::Processes(_), None) => "until the last ends, or Ctrl-C".to_owned(),
-        (Whom::Group(_) | Whom::Everybody, None) => "until Ctrl-C".to_owned(),
+        (Target::Command(_), None) => "until it ends".to_owned(),
+        (Target::Processes(_), None) => "until the last ends, or Ctrl-C".to_owned(),
+        (Target::Group(_) | Target::All, None) => "until Ctrl-C".to_owned(),
     };
-    format!("observing {} {end}", named(arguments, whom))
+    format!("observing {} {end}", named(arguments, target))
 }
 
-fn named(arguments: &ObserveArguments, whom: &Whom) -> String {
-    match whom {
-        Whom::Command(_) => arguments.command.first().map_or(String::new(), |word| word.to_string_lossy().into_owned()),
-        Whom::Processes(processes) => match processes.as_slice() {
+fn named(arguments: &ObserveArguments, target: &Target) -> String {
+    match target {
+        Target::Command(_) => {
+            arguments.command.first().map_or(String::new(), |word| word.to_string_lossy().into_owned())
+        }
+        Target::Processes(processes) => match processes.as_slice() {
             [one] => format!("process {one}"),
             several if arguments.comm.is_empty() => format!("{} processes", several.len()),
             several => format!("{} processes of {}", several.len(), arguments.comm.join(", ")),
         },
-        Whom::Group(_) => format!("control group {}", arguments.cgroup.as_deref().unwrap_or_default()),
-        Whom::Everybody => "all tasks".to_owned(),
+        Target::Group(_) => format!("control group {}", arguments.cgroup.as_deref().unwrap_or_default()),
+        Target::All => "all tasks".to_owned(),
     }
 }
 

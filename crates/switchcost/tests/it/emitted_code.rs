@@ -70,14 +70,14 @@ fn both_arms_walk_with_the_same_bytes() {
     let (functions, entries) = (functions(&file), entries(&file));
     let walks = named(&functions, "switchcost_workload::walk::walk");
     assert_eq!(walks.len(), 1, "one walk in {path}, not a copy for each arm");
-    let loops = named(&functions, "switchcost_measure::peers::seat::pass_on");
+    let loops = named(&functions, "switchcost_measure::peers::worker::pass_on");
     assert_eq!(loops.len(), 1, "one loop for every task in both arms");
     let to_walk = calls(loops[0], &entries).into_iter().filter(|target| *target == walks[0].address).count();
     // The compiler may make a copy for each of the two clocks, with single hand-offs noted and without: both arms of a
     // difference have the same clock and note none.
     assert!((1..=4).contains(&to_walk), "{} calls the one walk at {to_walk} places", loops[0].name);
     // Tasks that walk at once, and alone: a loop of their own, of the same walk.
-    let loops = named(&functions, "switchcost_measure::peers::seat::walk_timed");
+    let loops = named(&functions, "switchcost_measure::peers::worker::walk_timed");
     assert_eq!(loops.len(), 1, "one loop for walks at once and alone");
     let to_walk = calls(loops[0], &entries).into_iter().filter(|target| *target == walks[0].address).count();
     assert!((1..=2).contains(&to_walk), "{} calls the one walk at {to_walk} places", loops[0].name);

@@ -255,9 +255,9 @@ fn what_one_text_cannot_show_is_said() {
     assert_eq!((alone.code, alone.stderr.as_str()), (0, ""));
     assert_eq!(2 * alone.stdout.lines().count(), both.stdout.lines().count());
     fs::write(&din, "as it was").expect("room");
-    let nobody = place.run(&["trace", "export", "--to", "din", "--process", "9", text(&walks), "-o", text(&din)]);
-    assert_eq!(nobody.code, 2, "{}", nobody.stderr);
-    assert!(nobody.stderr.contains("found no block of process 9"), "{}", nobody.stderr);
+    let unknown = place.run(&["trace", "export", "--to", "din", "--process", "9", text(&walks), "-o", text(&din)]);
+    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("found no block of process 9"), "{}", unknown.stderr);
     assert_eq!(fs::read_to_string(&din).expect("as before"), "as it was");
 }
 

@@ -127,7 +127,7 @@ fn the_runtime_that_the_page_adds_is_measured_as_it_is_printed_there() {
 }
 
 #[test]
-fn a_runtime_that_fails_is_told_by_name_and_the_others_go_on() {
+fn a_runtime_that_fails_is_reported_by_name_and_the_others_go_on() {
     let place = Place::new();
     let good = made_up(place.folder(), "good", 300);
     let list = format!("{good},go=/nonexistent/go");
@@ -139,17 +139,17 @@ fn a_runtime_that_fails_is_told_by_name_and_the_others_go_on() {
     command.env("XDG_CACHE_HOME", place.folder());
     let ran = crate::common::ran(command.output().expect("the program starts"));
     assert_eq!(ran.code, 3, "{}", ran.stderr);
-    let told = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let printed = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        told.contains("go/channel, go/cond, go/gosched not measured: found no /nonexistent/go, need Go 1.22 or newer: sudo apt install"),
-        "{told}"
+        printed.contains("go/channel, go/cond, go/gosched not measured: found no /nonexistent/go, need Go 1.22 or newer: sudo apt install"),
+        "{printed}"
     );
     assert!(
-        told.contains("sh/hand-off not measured: found it ended early (exit status: 3)")
-            && told.contains("it printed: the reason"),
-        "{told}"
+        printed.contains("sh/hand-off not measured: found it ended early (exit status: 3)")
+            && printed.contains("it printed: the reason"),
+        "{printed}"
     );
-    assert!(told.contains("good/token"), "{told}");
+    assert!(printed.contains("good/token"), "{printed}");
     for (list, why) in [
         ("cobol", "found runtime 'cobol', need one of go, java"),
         ("go/pipe", "found hand-off of go 'pipe', need one of channel"),

@@ -134,7 +134,7 @@ mod tests {
         assert!(!paging.faults(one, &block(0x50_000), &[]), "no file");
         assert!(
             paging.faults(one, &block(0x12_ffe), &[]),
-            "its last bytes lie in the next page, which nobody has read"
+            "its last bytes lie in the next page, which no one has read"
         );
         let load = Reference::new(0x10_010, 3, 0, false);
         assert!(paging.faults(one, &block(0x50_000), &[load]) && !paging.faults(one, &block(0x50_000), &[load]));

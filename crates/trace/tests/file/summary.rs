@@ -29,7 +29,7 @@ fn counts_are_those_of_a_slow_walk() {
         }
         for placed in &chunk.marks {
             match placed.mark {
-                // Nobody leaves.
+                // No task leaves.
                 Mark::Switch { from: TaskId::NONE, .. } => {}
                 Mark::Switch { is_voluntary: true, .. } => voluntary += 1,
                 Mark::Switch { is_voluntary: false, .. } => involuntary += 1,

@@ -82,7 +82,7 @@ impl<'a> Matched<'a> {
         (are_there && self.mixed_side().is_none()).then(|| Relation::of(&traces(&self.base), &traces(&self.new)))
     }
 
-    pub(super) fn why_not(&self) -> String {
+    pub(super) fn unavailable_because(&self) -> String {
         if let Some(side) = self.mixed_side() {
             return format!("the {side} records mean different designs by this name");
         }

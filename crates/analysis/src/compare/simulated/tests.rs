@@ -267,7 +267,7 @@ fn what_cannot_be_compared_says_why() {
 }
 
 #[test]
-fn what_differs_in_the_designs_is_told_from_what_differs_around_them() {
+fn what_differs_in_the_designs_is_distinguished_from_what_differs_around_them() {
     let (base, mut new) = (simulated(1, 1.0), simulated(1, 1.5));
     new.0.designs[0].design.levels[1].size = Bytes::kib(32);
     new.0.designs[0].design.source = "another book".to_owned();
@@ -334,7 +334,7 @@ fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found>
     side
 }
 
-/// `schedule` executes a fifth more; a compiler has made a part of another; two have another name; one is too small to be told of.
+/// `schedule` executes a fifth more; a compiler has made a part of another; two have another name; one is too small to be reported.
 #[test]
 fn functions_of_two_kernels_have_verdicts_of_their_own() {
     let of_base = [("schedule", 1000.0), ("update_curr", 300.0), ("pick_next_entity", 100.0), ("idle", 1.0)];

@@ -182,7 +182,7 @@ fn what_lies_behind_must_change_nothing_before_it() {
 }
 
 #[test]
-fn so_many_members_as_can_be_told_apart_go_together() {
+fn so_many_members_as_can_be_distinguished_go_together() {
     let sizes: Vec<String> = (1..=4).map(|power| format!("{}KiB", 32 << power)).collect();
     let cycles: Vec<String> = (0..40).map(|cycles| cycles.to_string()).collect();
     let axes = [format!("L2.size={}", sizes.join(",")), format!("L2.hit_cycles={}", cycles.join(","))];

@@ -298,7 +298,7 @@ fn walked_again(order: impl Fn(u64) -> u64) -> Program {
 }
 
 #[test]
-fn lost_lines_are_told_apart_by_how_they_are_asked_for() {
+fn lost_lines_are_distinguished_by_how_they_are_asked_for() {
     // Two lines train, of which one is under way when the other is asked for.
     let in_order = [(Kind::Sequential, 510), (Kind::Gathered, 1), (Kind::Dependent, 1)];
     assert_eq!(lost(&walked_again(|i| i)), in_order);

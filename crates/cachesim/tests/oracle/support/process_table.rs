@@ -19,7 +19,7 @@ pub(crate) struct CodePlace {
 /// A process; with the task, where each has a private hierarchy.
 pub(crate) type Who = (u32, Option<u32>);
 
-/// Who has nobody left: the number of a process, and the address space.
+/// What has no task left: the number of a process, and the address space.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Gone {
     pub(crate) process: Option<u32>,

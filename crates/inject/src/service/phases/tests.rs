@@ -164,7 +164,7 @@ fn what_ends_meanwhile_ends_it_behind_its_last_whole_group() {
 }
 
 #[test]
-fn turns_in_which_it_did_not_run_are_told_apart() {
+fn turns_in_which_it_did_not_run_are_distinguished() {
     let mut spot = Scripted { share: Some(0.0), ..Scripted::default() };
     let (groups, _) = groups(&mut spot, &order(Nanos::seconds(1)));
     let phase = groups[0].phases[1];

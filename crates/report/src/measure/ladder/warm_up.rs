@@ -1,4 +1,4 @@
-//! What runtimes told of themselves: versions, how long they take to start, how they warm up, and how often they collect garbage.
+//! What runtimes report of themselves: versions, how long they take to start, how they warm up, and how often they collect garbage.
 
 use switchcost_record::{MeasureRecord, RuntimeRun, WarmUp};
 

@@ -71,7 +71,7 @@ fn text(is_detailed: bool) -> String {
 }
 
 #[test]
-fn a_goroutine_is_told_beside_a_thread_and_with_data() {
+fn a_goroutine_is_reported_beside_a_thread_and_with_data() {
     let text = text(false);
     assert!(
         text.starts_with(
@@ -84,7 +84,7 @@ fn a_goroutine_is_told_beside_a_thread_and_with_data() {
 }
 
 #[test]
-fn across_two_cpus_it_is_told_beside_threads_there() {
+fn across_two_cpus_it_is_reported_beside_threads_there() {
     let (record, mut findings) = ladder();
     let across = |found: &CaseFinding, ns: f64| {
         let mut found = CaseFinding { handoff_ns: Some(about(ns)), ..found.clone() };

@@ -2,9 +2,9 @@
 
 use switchcost_analysis::simulation::{Analyser, Findings, Options};
 use switchcost_simulation_result::{
-    ByView, CallCost, Depth, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
-    LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost, ProcessFacts,
-    ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CallCost, DesignResult, Detail, DetailLevel, Eviction, EvictorPlace, GainedCycles, HierarchyCounts,
+    Interval, LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost,
+    ProcessFacts, ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -33,8 +33,8 @@ fn hierarchy(cycles: u64, misses: u64) -> HierarchyCounts {
     HierarchyCounts { cycles, write_stall_cycles: 0, levels, tlbs: Vec::new() }
 }
 
-fn result(name: &str, depth: Depth) -> DesignResult {
-    let is_full = depth == Depth::Full;
+fn result(name: &str, depth: DetailLevel) -> DesignResult {
+    let is_full = depth == DetailLevel::Full;
     DesignResult {
         design: design(name),
         hierarchies: ByView {
@@ -193,7 +193,7 @@ fn empty_head() -> Simulation {
         private_by: Default::default(),
         processes: vec![process(1, "magic"), process(2, HOSTILE)],
         causes: vec![cause(true, "birth", None), cause(true, "syscall", Some("read")), cause(false, "quantum", None)],
-        designs: vec![result("mogul-1a", Depth::Full), result("mogul-2a", Depth::Counters)],
+        designs: vec![result("mogul-1a", DetailLevel::Full), result("mogul-2a", DetailLevel::Counters)],
         prices: None,
     }
 }

@@ -44,7 +44,7 @@ fn profiled(place: &Place, observed: &Value) {
     }
     let profile = place.path("p.json");
     let traced = place.run(&["trace", "--profile", text(&profile), "--", "sh", "-c", "true"]);
-    let copy = traced.stderr.split("a copy is kept as ").nth(1).expect("it is told").trim();
+    let copy = traced.stderr.split("a copy is kept as ").nth(1).expect("it is reported").trim();
     let folder = Path::new(copy).parent().expect("a folder");
     let by = |arguments: &[&str]| {
         let ran = place.run(&[&["observe", "--format", "json"], arguments, &["--", "sh", "-c", SLEEPER]].concat());

@@ -77,7 +77,7 @@ impl Threads {
         self.leaving.may_block = true;
     }
 
-    /// Nobody runs for a time.
+    /// No thread runs for a time.
     pub(super) fn idle(&mut self) {
         self.leaving.is_idle = true;
     }

@@ -1,4 +1,4 @@
-//! Who is observed, from what the user says to the tasks, and when it is over.
+//! The target: which tasks are observed, from what the user says to the tasks, and when it is over.
 
 use std::collections::BTreeSet;
 
@@ -20,9 +20,9 @@ const USUAL: Nanos = Nanos::seconds(10);
 /// From one look at who has come to a control group to the next. Children of the observed are observed anyway.
 const EACH: Nanos = Nanos::millis(100);
 
-/// Who is observed.
+/// Which tasks are observed.
 #[derive(Debug)]
-pub enum Whom {
+pub enum Target {
     /// A command, started when all is ready, and all that it starts.
     Command(Command),
     /// Processes, and what they start.
@@ -30,7 +30,7 @@ pub enum Whom {
     /// The threads of a control group and of those below it.
     Group(Group),
     /// All tasks.
-    Everybody,
+    All,
 }
 
 /// A control group.
@@ -51,12 +51,12 @@ pub(crate) enum Next {
     Say(Notice, bool),
 }
 
-impl Whom {
+impl Target {
     /// Processes that are there now.
     ///
     /// # Errors
     /// Where one is not, or is a thread of another one.
-    pub fn processes(root: &Root, numbers: Vec<u32>) -> Result<Whom, SubjectError> {
+    pub fn processes(root: &Root, numbers: Vec<u32>) -> Result<Target, SubjectError> {
         for &number in &numbers {
             match process_of(root, number) {
                 Some(process) if process != number => {
@@ -66,42 +66,42 @@ impl Whom {
                 _ => return Err(SubjectError::NoProcess(number)),
             }
         }
-        Ok(Whom::Processes(numbers))
+        Ok(Target::Processes(numbers))
     }
 
     /// Processes of these names that are there now.
     ///
     /// # Errors
     /// Where there is none of a name.
-    pub fn named(root: &Root, names: &[String]) -> Result<Whom, SubjectError> {
+    pub fn named(root: &Root, names: &[String]) -> Result<Target, SubjectError> {
         let mut found = BTreeSet::new();
         for name in names {
             found.extend(processes_named(root, name)?);
         }
-        Ok(Whom::Processes(found.into_iter().collect()))
+        Ok(Target::Processes(found.into_iter().collect()))
     }
 
     /// A control group: its folder, or its path below that of all.
     ///
     /// # Errors
     /// Where there is none of that name.
-    pub fn group(root: &Root, name: &str) -> Result<Whom, SubjectError> {
+    pub fn group(root: &Root, name: &str) -> Result<Target, SubjectError> {
         let folder = folder_of_group(root, name)?;
-        Ok(Whom::Group(Group { name: name.to_owned(), folder, known: BTreeSet::new(), looked_at: Nanos(0) }))
+        Ok(Target::Group(Group { name: name.to_owned(), folder, known: BTreeSet::new(), looked_at: Nanos(0) }))
     }
 
     /// For how long those are observed that do not end by themselves.
     pub fn usual_duration(&self) -> Option<Nanos> {
-        matches!(self, Whom::Group(_) | Whom::Everybody).then_some(USUAL)
+        matches!(self, Target::Group(_) | Target::All).then_some(USUAL)
     }
 
     /// Begins: a command is started, the others are there.
     pub(crate) fn begin(&mut self, root: &Root, backend: &mut impl Backend) -> Result<(), ObserveError> {
         match self {
-            Whom::Command(command) => command.start(backend)?,
-            Whom::Processes(processes) => backend.add(processes)?,
-            Whom::Group(group) => group.begin(root, backend)?,
-            Whom::Everybody => backend.add_all(),
+            Target::Command(command) => command.start(backend)?,
+            Target::Processes(processes) => backend.add(processes)?,
+            Target::Group(group) => group.begin(root, backend)?,
+            Target::All => backend.add_all(),
         }
         Ok(())
     }
@@ -115,10 +115,10 @@ impl Whom {
         is_timed: bool,
     ) -> Result<Next, ObserveError> {
         let is_one_there = match self {
-            Whom::Command(command) => return Ok(command_goes_on(command, root, backend, is_timed)),
-            Whom::Processes(processes) => processes.iter().any(|&process| is_there(root, process)),
-            Whom::Group(group) => group.look(root, backend)?,
-            Whom::Everybody => true,
+            Target::Command(command) => return Ok(command_goes_on(command, root, backend, is_timed)),
+            Target::Processes(processes) => processes.iter().any(|&process| is_there(root, process)),
+            Target::Group(group) => group.look(root, backend)?,
+            Target::All => true,
         };
         Ok(if is_one_there { Next::GoOn } else { Next::End })
     }
@@ -126,19 +126,19 @@ impl Whom {
     /// Those that are meant by number, whether they have switched or not.
     pub(crate) fn numbers(&self) -> BTreeSet<u32> {
         match self {
-            Whom::Command(command) => command.process().into_iter().collect(),
-            Whom::Processes(processes) => processes.iter().copied().collect(),
-            Whom::Group(group) => group.known.clone(),
-            Whom::Everybody => BTreeSet::new(),
+            Target::Command(command) => command.process().into_iter().collect(),
+            Target::Processes(processes) => processes.iter().copied().collect(),
+            Target::Group(group) => group.known.clone(),
+            Target::All => BTreeSet::new(),
         }
     }
 
     pub(crate) fn subject(&self) -> Subject {
         match self {
-            Whom::Command(command) => Subject::Command(command.shown().to_vec()),
-            Whom::Processes(processes) => Subject::Processes(processes.clone()),
-            Whom::Group(group) => Subject::ControlGroup(group.name.clone()),
-            Whom::Everybody => Subject::Everything,
+            Target::Command(command) => Subject::Command(command.shown().to_vec()),
+            Target::Processes(processes) => Subject::Processes(processes.clone()),
+            Target::Group(group) => Subject::ControlGroup(group.name.clone()),
+            Target::All => Subject::Everything,
         }
     }
 }

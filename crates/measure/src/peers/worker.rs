@@ -1,4 +1,4 @@
-//! One task's place: its memory, its discipline, and the loop it runs.
+//! One task of an experiment: its memory, its discipline, and the loop it runs.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -40,7 +40,8 @@ impl Passed {
     }
 }
 
-pub(crate) struct Seat {
+/// A task that is set up for its case.
+pub(crate) struct Worker {
     index: usize,
     tasks: u64,
     mechanism: Mechanism,
@@ -79,15 +80,15 @@ impl Turn<'_> {
     }
 }
 
-impl Seat {
+impl Worker {
     /// Pins the calling task, maps and touches its memory, and then takes its priority.
-    pub(crate) fn take(
+    pub(crate) fn set_up(
         index: usize,
         case: &Case,
         discipline: &Discipline,
         shared: &Shared,
         seed: u64,
-    ) -> Result<Seat, String> {
+    ) -> Result<Worker, String> {
         shared.introduce(index);
         let mut imposed = discipline.pin(index)?;
         let set = case.working_set_of(index);
@@ -95,10 +96,10 @@ impl Seat {
         let vectors = case.vectors.map(|vectors| Vectors::new(vectors.state)).transpose()?;
         discipline.tighten(&mut imposed)?;
         let (tasks, mechanism) = (u64::from(case.tasks), case.mechanism);
-        Ok(Seat { index, tasks, mechanism, array, set, vectors, _imposed: imposed })
+        Ok(Worker { index, tasks, mechanism, array, set, vectors, _imposed: imposed })
     }
 
-    /// The life of a peer: takes its seat and follows commands until it is killed.
+    /// The life of a peer: it is set up and follows commands until it is killed.
     pub(super) fn serve(
         index: usize,
         case: &Case,
@@ -106,15 +107,15 @@ impl Seat {
         shared: &Shared,
         seed: u64,
     ) -> io::Result<()> {
-        let seat = Seat::take(index, case, discipline, shared, seed);
-        if let Err(why) = &seat {
+        let worker = Worker::set_up(index, case, discipline, shared, seed);
+        if let Err(why) = &worker {
             shared.fail(index, why);
         }
         shared.report_done(index)?;
-        let seat = seat.map_err(io::Error::other)?;
+        let worker = worker.map_err(io::Error::other)?;
         loop {
             let command = shared.next_command(index)?;
-            seat.obey(command, shared)?;
+            worker.obey(command, shared)?;
             shared.report_done(index)?;
         }
     }
