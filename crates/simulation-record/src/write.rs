@@ -103,7 +103,8 @@ impl SimulationWriter {
             Some(error) => Err(failed(error)),
             None => write(&path, readers, &mut spool, head, row_group_rows),
         };
-        written.map_err(|error| Unwritten { error, intervals: spool.again().ok().map(Returned) })
+        written
+            .map_err(|error| Unwritten { error, intervals: spool.again().ok().map(|spool| Box::new(Returned(spool))) })
     }
 }
 
@@ -112,7 +113,7 @@ pub struct Unwritten {
     /// Why.
     pub error: WriteSimulationError,
     /// What would be in it beside the head, where that is still known.
-    pub intervals: Option<Returned>,
+    pub intervals: Option<Box<Returned>>,
 }
 
 impl From<WriteSimulationError> for Unwritten {

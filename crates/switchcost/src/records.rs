@@ -20,7 +20,7 @@ pub(crate) fn simulation(path: &Path, options: Options) -> Result<(Simulation, F
 }
 
 /// What is found in the intervals of a simulation that is in no file; none where they cannot be read.
-pub(crate) fn unrecorded(head: &Simulation, intervals: Returned) -> Option<Findings> {
+pub(crate) fn unrecorded(head: &Simulation, intervals: Box<Returned>) -> Option<Findings> {
     let mut analyser = Analyser::new(head, Options::default());
     for batch in intervals {
         analyser.add(&batch.ok()?);
