@@ -51,9 +51,7 @@ impl Entry {
             knows_instructions: plan.levels.iter().any(|level| level.trains || level.depends_on_requester),
         }
     }
-}
 
-impl Entry {
     fn data_levels(&self) -> usize {
         [self.data_tlb, self.data_cache].into_iter().flatten().count()
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use switchcost_observe::{Backend, Options};
 
-use crate::{begin, observer, turn};
+use crate::{begin, by_records, observer, turn};
 
 /// Enough that they wait for each other and for CPUs, and done in a few seconds.
 const TARGETS: usize = 60;
@@ -63,5 +63,5 @@ fn a_parallel_build_has_as_many_switches_as_its_resource_usage_says() {
 
 #[test]
 fn the_kernels_records_of_a_parallel_build_are_as_many_too() {
-    check(Options { without_bpf: true, ..Options::default() });
+    check(by_records());
 }

@@ -8,7 +8,7 @@ use switchcost_observation::{Event, EventKind, Source, Tasks};
 use switchcost_observe::{Backend, Counted, Options};
 use switchcost_units::{CpuId, Nanos};
 
-use crate::{begin, observed, observer, traced, turn};
+use crate::{begin, by_records, observed, observer, traced, turn};
 
 /// Two processes hand a byte back and forth; then each reports what the kernel has counted of it.
 const PING_PONG: &str = r#"
@@ -54,7 +54,7 @@ fn the_scheduler_is_entered_and_left_at_each_switch() {
 #[test]
 fn counts_of_the_kernels_records_equal_its_counters() {
     let _turn = turn();
-    let options = Options { without_bpf: true, ..Options::default() };
+    let options = by_records();
     let Some((reported, counted)) = observed(PING_PONG, options) else { return };
     check_counts(&reported, &counted);
     assert_eq!((counted.lost.tasks, counted.lost.records), (0, 0));
@@ -146,7 +146,7 @@ fn each_switch_is_an_event_where_they_are_wanted() {
 #[test]
 fn a_process_that_no_one_has_waited_for_has_ended() {
     let _turn = turn();
-    for options in [Options::default(), Options { without_bpf: true, ..Options::default() }] {
+    for options in [Options::default(), by_records()] {
         let Some(mut observer) = observer(options) else { return };
         let mut perl = Command::new("perl");
         perl.args(["-e", "if (!fork) { exit } sleep 60"]);

@@ -8,7 +8,7 @@ use switchcost_observation::{Behind, Source, Tasks};
 use switchcost_observe::{Backend, Counted, Options};
 use switchcost_units::Nanos;
 
-use crate::{observer, turn};
+use crate::{by_records, observer, turn};
 
 /// The CPU that real-time tasks of these tests have for themselves; the tests are on the other.
 const THEIRS: &str = "1";
@@ -92,25 +92,15 @@ fn sum(counted: &Counted, of: fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(of).sum()
 }
 
-const WAYS: [Options; 3] = [
-    Options { wants_wakers: false, ..NOTHING },
-    Options { counts_only: true, ..NOTHING },
-    Options { without_bpf: true, ..NOTHING },
-];
-const NOTHING: Options = Options {
-    wants_wakers: false,
-    wants_events: false,
-    wants_scheduler_time: false,
-    counts_only: false,
-    may_mark_pages: false,
-    stacks_per_second: None,
-    without_bpf: false,
-};
+/// By BPF, by counts alone, and by the records of perf.
+fn ways() -> [Options; 3] {
+    [Options::default(), Options { counts_only: true, ..Options::default() }, by_records()]
+}
 
 #[test]
 fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
     let _turn = turn();
-    for options in WAYS.into_iter().filter(|_| has_room()) {
+    for options in ways().into_iter().filter(|_| has_room()) {
         let begin = || computes(&["chrt", "-f", "1"], 3.0);
         let observed = observe(begin, options, Duration::from_millis(600));
         let Some(((ran, switches), counted)) = observed else { return };
@@ -126,7 +116,7 @@ fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
 #[test]
 fn who_runs_when_it_begins_and_leaves_its_cpu_later_has_run_until_then() {
     let _turn = turn();
-    for options in WAYS.into_iter().filter(|_| has_room()) {
+    for options in ways().into_iter().filter(|_| has_room()) {
         let begin = || computes(&["chrt", "-f", "1"], 1.0);
         let observed = observe(begin, options, Duration::from_millis(1500));
         let Some(((ran, switches), counted)) = observed else { return };
@@ -218,7 +208,7 @@ const MANY: &str = r#"
 #[test]
 fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
     let _turn = turn();
-    let Some(mut observer) = observer(Options { without_bpf: true, ..NOTHING }) else { return };
+    let Some(mut observer) = observer(by_records()) else { return };
     let mut command = Command::new("perl");
     let mut child =
         crate::begin(command.args(["-e", MANY]).stdout(Stdio::piped()), &mut observer).expect("perl is there");
@@ -243,7 +233,7 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
 /// Whether the CPU time of all that a program starts is what the kernel gives it itself, which it prints in nanoseconds, by all ways.
 /// What is between that and its end is little.
 fn is_the_kernels(script: &str, least: f64) {
-    for options in WAYS {
+    for options in ways() {
         let Some((reported, counted)) = crate::observed(script, options) else { return };
         let kernels: f64 = reported.trim().parse().expect("a number");
         let own = sum(&counted, |tasks| tasks.run_ns.0) as f64;

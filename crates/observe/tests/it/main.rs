@@ -29,6 +29,11 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// By the records of perf, without BPF.
+fn by_records() -> Options {
+    Options { without_bpf: true, ..Options::default() }
+}
+
 /// An observer at work in the kernel; none where that is not to be had, which is said.
 fn observer(options: Options) -> Option<Observer> {
     let observer = Observer::start(&manifest(&Root::system()), options);

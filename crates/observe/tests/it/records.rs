@@ -6,23 +6,13 @@ use std::time::{Duration, Instant};
 use switchcost_observation::{Source, Tasks};
 use switchcost_observe::{Backend, Counted, Options};
 
-use crate::{begin, observed, observer, program_traced, turn};
-
-const BY_RECORDS: Options = Options {
-    wants_wakers: false,
-    wants_events: false,
-    wants_scheduler_time: false,
-    counts_only: false,
-    may_mark_pages: false,
-    stacks_per_second: None,
-    without_bpf: true,
-};
+use crate::{begin, by_records, observed, observer, program_traced, turn};
 
 #[test]
 fn short_processes_and_their_names_are_report() {
     let _turn = turn();
     let script = r#"for (1..300) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }"#;
-    let Some((_, counted)) = observed(script, BY_RECORDS) else { return };
+    let Some((_, counted)) = observed(script, by_records()) else { return };
     let of = |name: &str, of: fn(&Tasks) -> u64| -> u64 {
         counted.tasks.iter().filter(|tasks| tasks.name == name).map(of).sum()
     };
@@ -34,7 +24,9 @@ fn short_processes_and_their_names_are_report() {
 #[test]
 fn time_off_the_cpu_is_that_of_sleeps() {
     let _turn = turn();
-    let Some((_, counted)) = observed("for (1..50) { select(undef, undef, undef, 0.004) }", BY_RECORDS) else { return };
+    let Some((_, counted)) = observed("for (1..50) { select(undef, undef, undef, 0.004) }", by_records()) else {
+        return;
+    };
     let off = counted.tasks.iter().map(|tasks| tasks.off_ns.0).sum::<u64>();
     assert!((200_000_000..500_000_000).contains(&off), "{off} ns of fifty sleeps of 4 ms");
     assert!(
@@ -46,7 +38,7 @@ fn time_off_the_cpu_is_that_of_sleeps() {
 #[test]
 fn what_finds_no_room_is_counted() {
     let _turn = turn();
-    let Some(mut observer) = observer(BY_RECORDS) else { return };
+    let Some(mut observer) = observer(by_records()) else { return };
     let script = r#"
         pipe(my $a, my $b); pipe(my $c, my $d);
         if (!fork) { for (1..30000) { sysread($a, my $x, 1); syswrite($d, "x") } exit }
@@ -71,7 +63,7 @@ fn what_finds_no_room_is_counted() {
 #[test]
 fn threads_that_run_already_are_recorded() {
     let _turn = turn();
-    let Some(mut observer) = observer(BY_RECORDS) else { return };
+    let Some(mut observer) = observer(by_records()) else { return };
     let script = "for (1..200) { select(undef, undef, undef, 0.005) } sleep 60";
     let mut child = Command::new("perl").args(["-e", script]).spawn().expect("perl is there");
     std::thread::sleep(Duration::from_millis(100));
@@ -100,7 +92,7 @@ def run():
     os.execv("/bin/sleep", ["sleep", "0.05"])
 threading.Thread(target=run).start()
 time.sleep(60)"#;
-    let Some(counted) = of_python(script, BY_RECORDS) else { return };
+    let Some(counted) = of_python(script, by_records()) else { return };
     check_exec(&counted);
     let Some(counted) = of_python(script, Options::default()) else { return };
     check_exec(&counted);
@@ -124,7 +116,7 @@ def run():
     for _ in range(30): time.sleep(0.005)
 threading.Thread(target=run).start()
 ctypes.CDLL(None).syscall(60 if ctypes.sizeof(ctypes.c_void_p) == 8 and __import__("platform").machine() == "x86_64" else 93, 0)"#;
-    for options in [BY_RECORDS, Options::default()] {
+    for options in [by_records(), Options::default()] {
         let Some(counted) = of_python(script, options) else { return };
         let own: Vec<&Tasks> = counted.tasks.iter().filter(|tasks| tasks.name == "python3").collect();
         assert!(own.iter().all(|tasks| tasks.process.is_none()), "both have ended: {own:?}");

@@ -100,31 +100,13 @@ fn what_is_ignored_at_the_start_stays_ignored() {
 
 #[test]
 fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
-    if !is_root() {
-        eprintln!("skipped: no right to mount a small disk");
-        return;
-    }
     let place = Place::new();
-    let disk = place.path("disk");
-    std::fs::create_dir(&disk).expect("a folder");
-    let script = format!(
-        "mount -t tmpfs -o size=128k none '{disk}' && {{ '{program}' measure --mechanism pipe --precision 0.1% \
-         --no-counters --record '{disk}/run.jsonl'; code=$?; cp '{disk}/run.jsonl' '{copy}'; exit $code; }}",
-        disk = disk.display(),
-        program = env!("CARGO_BIN_EXE_switchcost"),
-        copy = place.record(),
+    let words = format!(
+        "measure --mechanism pipe --precision 0.1% --no-counters --record \"$DISK/run.jsonl\"; code=$?; \
+         cp \"$DISK/run.jsonl\" '{}'; exit $code",
+        place.record()
     );
-    // The mount is visible in this one shell's namespace, and gone with it.
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", &script])
-        .env("XDG_STATE_HOME", place.folder())
-        .output()
-        .expect("unshare is part of util-linux");
-    let ran = crate::common::ran(output);
-    if ran.stderr.contains("unshare failed") || ran.stderr.contains("mount:") {
-        eprintln!("skipped: no right to mount a small disk ({})", ran.stderr);
-        return;
-    }
+    let Some(ran) = on_a_full_disk(&place, [128 << 10; 2], &words) else { return };
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("need room for the rest; free some space or choose another place"), "{}", ran.stderr);
     let record = std::fs::read_to_string(place.record()).expect("what was written");
@@ -132,8 +114,10 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
     assert!(place.run(&["report", &place.record()]).stdout.contains("cut off"));
 }
 
-/// Runs a command where DISK is a full disk that has room for `left` bytes; none without the right to mount one.
-fn on_a_full_disk(place: &Place, left: usize, words: &str) -> Option<Ran> {
+const SMALL_DISK_BYTES: usize = 64 << 10;
+
+/// Runs a command where DISK is a disk of `size` bytes that has room for `left`; none without the right to mount one.
+fn on_a_full_disk(place: &Place, [left, size]: [usize; 2], words: &str) -> Option<Ran> {
     if !is_root() {
         eprintln!("skipped: no right to mount a small disk");
         return None;
@@ -141,11 +125,12 @@ fn on_a_full_disk(place: &Place, left: usize, words: &str) -> Option<Ran> {
     let disk = place.path("disk");
     let _ = std::fs::create_dir(&disk);
     let script = format!(
-        "export DISK='{disk}' && mount -t tmpfs -o size=64k none \"$DISK\" && head -c {} /dev/zero > \"$DISK/other\" && '{program}' {words}",
-        (64 << 10) - left,
+        "export DISK='{disk}' && mount -t tmpfs -o size={size} none \"$DISK\" && head -c {} /dev/zero > \"$DISK/other\" && '{program}' {words}",
+        size - left,
         disk = disk.display(),
         program = env!("CARGO_BIN_EXE_switchcost"),
     );
+    // The mount is visible in this one shell's namespace, and gone with it.
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", &script])
         .env("XDG_STATE_HOME", place.folder())
@@ -163,7 +148,7 @@ fn on_a_full_disk(place: &Place, left: usize, words: &str) -> Option<Ran> {
 fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
     let place = Place::new();
     let words = "observe --no-bpf --no-calibration --record \"$DISK/o.json\" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done'";
-    let Some(ran) = on_a_full_disk(&place, 0, words) else { return };
+    let Some(ran) = on_a_full_disk(&place, [0, SMALL_DISK_BYTES], words) else { return };
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("failed to write the record"), "{}", ran.stderr);
     assert!(ran.stdout.starts_with("sh switched") && ran.stdout.contains("Who pays"), "{}", ran.stdout);
@@ -181,7 +166,9 @@ fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
     assert_eq!(kept.code, 0, "{}", kept.stderr);
     // No room for what waits for the end, room for a part of it, and room for that but not for the record.
     for left in [0, 4 << 10, 16 << 10] {
-        let Some(ran) = on_a_full_disk(&place, left, &format!("{simulate} --record \"$DISK/s.parquet\"")) else {
+        let Some(ran) =
+            on_a_full_disk(&place, [left, SMALL_DISK_BYTES], &format!("{simulate} --record \"$DISK/s.parquet\""))
+        else {
             return;
         };
         assert_eq!(ran.code, 1, "{left}: {}", ran.stderr);
