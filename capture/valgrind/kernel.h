@@ -22,14 +22,20 @@ static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 #define KERNEL_OPEN 2
 #define KERNEL_CLOSE 3
 #define KERNEL_FSTAT 5
+#define KERNEL_SIGPROCMASK 14
+#define KERNEL_IOCTL 16
 #define KERNEL_KILL 62
 #define KERNEL_FCNTL 72
 #define KERNEL_FTRUNCATE 77
 #define KERNEL_GETRUSAGE 98
+#define KERNEL_GETUID 102
+#define KERNEL_GETGID 104
 #define KERNEL_PRCTL 157
 #define KERNEL_GETTID 186
+#define KERNEL_GETXATTR 191
 #define KERNEL_FUTEX 202
 #define KERNEL_EXIT_GROUP 231
+#define KERNEL_MEMFD_CREATE 319
 #define KERNEL_RSEQ 334
 
 #define KERNEL_FUTEX_WAIT 0
@@ -39,6 +45,7 @@ static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 #define KERNEL_F_GETFD 1
 #define KERNEL_F_SETFD 2
 #define KERNEL_CLOEXEC 1
+#define KERNEL_MFD_CLOEXEC 1
 #define KERNEL_SET_NAME 15
 
 /* struct rusage: two times of two words, then fourteen counts. */

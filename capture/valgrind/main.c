@@ -40,7 +40,7 @@ static Bool take_option(const HChar *argument)
 
 static void print_usage(void)
 {
-    VG_(printf)("    --ring=PATH        shared memory made by `switchcost trace`\n"
+    VG_(printf)("    --ring=PATH        shared memory made by `switchcost trace`; or the number of that file, where it is open\n"
                 "    --pad=TEXT         ignored: keeps a command line at the same length\n"
                 "    --files=NUMBER     how many files the program may have open\n"
                 "    --argv0=TEXT       the name that the program is called by, where that is not its path\n"

@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 11
+#define SC_VERSION 12
 
 /* How tasks take turns. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -47,8 +47,10 @@ struct sc_header { /* at offset 0 */
     UInt undecoded_pid;   /* a process that came to an instruction that Valgrind does not know; 0 for none */
     ULong undecoded;      /* the first bytes of that instruction */
     UInt tracing_pid;     /* a process that was refused to trace another, or to be traced; 0 for none */
+    UInt namespace_pid;   /* a process that was refused a namespace of processes; 0 for none */
+    UInt rights_pid;      /* a process that was refused a program with rights that it has not; 0 for none */
     UInt unused_too;
-    ULong reserved[10];
+    ULong reserved[9];
 };
 
 #define SC_FAULT_SLOTS 1 /* no free task slot */

@@ -3,18 +3,27 @@
    Everything here may be called without Valgrind's big lock, except ring_open. */
 #include "switchcost.h"
 
+#include "pub_tool_clientstate.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcfile.h"
 #include "pub_tool_libcprint.h"
 #include "pub_tool_libcproc.h"
+#include "pub_tool_mallocfree.h"
 #include "pub_tool_vki.h"
+#include "pub_tool_xarray.h"
 
 #include "kernel.h"
 
 /* In libcoregrind, not in the tool headers: maps in the part of the address space that is Valgrind's own, so that the
    client's addresses do not depend on it. */
 extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
+
+/* coregrind/pub_core_libcfile.h: the first number that is Valgrind's own, and moves a file there. */
+extern Int VG_(fd_hard_limit);
+extern Int VG_(safe_fd)(Int descriptor);
+
+#define OPTION "--ring="
 
 struct sc_header *ring;
 struct sc_slot *ring_slots;
@@ -63,26 +72,53 @@ static void check_header(const HChar *path, ULong file_bytes)
         refuse("buffers of fewer than 16384 words", path);
 }
 
-void ring_open(const HChar *path)
+/* By its path, or the number that it has since the program before. */
+static Int open_file(const HChar *path)
 {
-    SysRes opened = VG_(open)(path, VKI_O_RDWR, 0);
-    struct vg_stat facts;
-    SysRes mapped;
-    Int fd;
+    SysRes opened;
 
+    if (path[0] != '/')
+        return VG_(strtoll10)(path, NULL);
+    opened = VG_(open)(path, VKI_O_RDWR, 0);
     if (sr_isError(opened)) {
         VG_(fmsg)("switchcost: found no readable ring at '%s' (error %lu), need the one that `switchcost trace` makes; "
                   "start the program with `switchcost trace -- COMMAND`\n",
                   path, sr_Err(opened));
         VG_(exit)(1);
     }
-    fd = sr_Res(opened);
+    return sr_Res(opened);
+}
+
+/* A program that is executed later may have neither the right to open the path nor the folder that it begins in: it has the open file, in
+   which nothing but Valgrind reads, and its number in the place of the path, which is as long. */
+static void hand_on(Int fd, SizeT length)
+{
+    HChar *option = VG_(malloc)("switchcost.ring", sizeof OPTION + length);
+    Word place;
+
+    if (fd < VG_(fd_hard_limit))
+        fd = VG_(safe_fd)(fd);
+    kernel_call(KERNEL_FCNTL, fd, KERNEL_F_SETFD, 0, 0);
+    VG_(sprintf)(option, OPTION "%0*d", (Int)length, fd);
+    for (place = 0; place < VG_(sizeXA)(VG_(args_for_valgrind)); place++) {
+        const HChar **given = VG_(indexXA)(VG_(args_for_valgrind), place);
+        if (VG_(strncmp)(*given, OPTION, sizeof OPTION - 1) == 0)
+            *given = option;
+    }
+}
+
+void ring_open(const HChar *path)
+{
+    Int fd = open_file(path);
+    struct vg_stat facts;
+    SysRes mapped;
+
     if (VG_(fstat)(fd, &facts) != 0 || facts.size < (Long)sizeof *ring)
         refuse("a file that is too small", path);
     mapped = VG_(am_shared_mmap_file_float_valgrind)(facts.size, VKI_PROT_READ | VKI_PROT_WRITE, fd, 0);
     if (sr_isError(mapped))
         refuse("a file that cannot be mapped", path);
-    VG_(close)(fd);
+    hand_on(fd, VG_(strlen)(path));
     ring = (struct sc_header *)(Addr)sr_Res(mapped);
     check_header(path, facts.size);
     ring_slots = (struct sc_slot *)((HChar *)ring + ring->slots_offset);
@@ -290,6 +326,16 @@ void ring_note_restricted(UInt pid)
 void ring_note_tracing(UInt pid)
 {
     __atomic_store_n(&ring->tracing_pid, pid, __ATOMIC_SEQ_CST);
+}
+
+void ring_note_namespace(UInt pid)
+{
+    __atomic_store_n(&ring->namespace_pid, pid, __ATOMIC_SEQ_CST);
+}
+
+void ring_note_rights(UInt pid)
+{
+    __atomic_store_n(&ring->rights_pid, pid, __ATOMIC_SEQ_CST);
 }
 
 void ring_note_undecoded(UInt pid, ULong code)

@@ -6,7 +6,8 @@
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
    is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU, and sleeps.c says
    whether a task has slept meanwhile. syscalls.c and mappings.c report what the kernel does, threads.c what becomes of threads.
-   gathers.c, generated.c, limits.c, execs.c, seccomp.c and tracers.c mend what Valgrind does otherwise than the machine. main.c registers the tool. */
+   gathers.c, generated.c, limits.c, execs.c, seccomp.c, tracers.c, namespaces.c, rights.c, forks.c and own_files.c mend what Valgrind does otherwise than the
+   machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
 
@@ -80,6 +81,8 @@ void ring_queue(UInt slot, UInt why);
 void ring_set_making(UInt slot, Bool is_making);
 void ring_note_restricted(UInt pid);
 void ring_note_tracing(UInt pid);
+void ring_note_namespace(UInt pid);
+void ring_note_rights(UInt pid);
 void ring_note_undecoded(UInt pid, ULong code);
 
 /* buffers.c */
@@ -272,6 +275,12 @@ Bool seccomp_answers(UWord number, UWord a, UWord b, UWord c, SysRes *result);
 
 /* tracers.c */
 Bool tracers_answers(UWord number, UWord request, SysRes *result);
+
+/* namespaces.c */
+Bool namespaces_answer(UWord number, UWord a, UWord b, SysRes *result);
+
+/* forks.c */
+void forks_after(UWord number, Bool is_done);
 
 /* syscalls.c */
 void syscalls_register(void);

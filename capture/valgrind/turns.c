@@ -212,8 +212,11 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
     ULong files = 0;
     SysRes result;
 
-    if (seccomp_answers(number, a, b, c, &result) || tracers_answers(number, a, &result))
+    if (seccomp_answers(number, a, b, c, &result) || tracers_answers(number, a, &result)
+        || namespaces_answer(number, a, b, &result)) {
+        forks_after(number, False);
         return result;
+    }
     if (tid != VG_INVALID_THREADID && tasks[tid].has_cpu && tasks[tid].is_in_syscall
         && (is_exec(number) || is_waiting_fork(number, a)))
         leave_for_core(tid, is_exec(number));
@@ -224,6 +227,7 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
     result = __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);
     if (is_exec(number))
         limits_keep(files);
+    forks_after(number, !sr_isError(result));
     return result;
 }
 

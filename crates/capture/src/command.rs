@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::process::{getegid, geteuid, getgid, getuid};
+
 use crate::error::CaptureError;
 
 /// A program to trace.
@@ -83,7 +85,14 @@ fn unfit(reason: impl Into<String>, need: &str) -> Unfit {
 
 /// As deep as the kernel follows scripts that are interpreted by scripts.
 const MOST_INTERPRETERS: u32 = 4;
-const SET_ID: u32 = 0o6000;
+const SET_USER: u32 = 0o4000;
+const SET_GROUP: u32 = 0o2000;
+
+/// Whether a program of this mode, user and group gives rights to who executes it, of whom these are the real and the effective user and
+/// group: root's own gives none to root.
+fn gives_rights(mode: u32, user: u32, group: u32, users: [u32; 2], groups: [u32; 2]) -> bool {
+    (mode & SET_USER != 0 && users != [user; 2]) || (mode & SET_GROUP != 0 && groups != [group; 2])
+}
 
 fn check_file(path: &Path, interpreters: u32) -> Result<(), Unfit> {
     let shown = path.display();
@@ -93,10 +102,12 @@ fn check_file(path: &Path, interpreters: u32) -> Result<(), Unfit> {
     if !facts.is_file() {
         return Err(unfit(format!("{shown}, which is no file"), "a program"));
     }
-    if facts.mode() & SET_ID != 0 {
+    let users = [getuid().as_raw(), geteuid().as_raw()];
+    let groups = [getgid().as_raw(), getegid().as_raw()];
+    if gives_rights(facts.mode(), facts.uid(), facts.gid(), users, groups) {
         return Err(unfit(
             format!("the set-user-ID or set-group-ID program {shown}"),
-            "one without special rights: a traced program has none; copy the file and trace the copy",
+            "one without special rights: a traced program has none; trace as root, or trace a copy of the file",
         ));
     }
     let mut start = [0; 256];

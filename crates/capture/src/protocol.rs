@@ -2,7 +2,7 @@
 //! holds the two against each other. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 11;
+pub(crate) const VERSION: u32 = 12;
 pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 pub(crate) const SYSTEM: u32 = 2;
@@ -45,6 +45,8 @@ pub(crate) mod header {
     pub(crate) const UNDECODED_PID: usize = 148;
     pub(crate) const UNDECODED: usize = 152;
     pub(crate) const TRACING_PID: usize = 160;
+    pub(crate) const NAMESPACE_PID: usize = 164;
+    pub(crate) const RIGHTS_PID: usize = 168;
     pub(crate) const BYTES: usize = 248;
 }
 

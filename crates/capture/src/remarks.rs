@@ -10,8 +10,17 @@ pub(crate) fn remarks(ring: &Ring) -> Vec<String> {
     let process = |offset| Some(ring.u32_at(offset).load(SeqCst)).filter(|&pid| pid != NO_PROCESS);
     let code = ring.u64_at(header::UNDECODED).load(SeqCst).to_le_bytes();
     let undecoded = process(header::UNDECODED_PID).map(|pid| undecoded(pid, code));
-    let tracing = process(header::TRACING_PID).map(tracing);
-    process(header::RESTRICTED_PID).map(restricted).into_iter().chain(undecoded).chain(tracing).collect()
+    let refused = [
+        process(header::TRACING_PID).map(tracing),
+        process(header::NAMESPACE_PID).map(namespace),
+        process(header::RIGHTS_PID).map(rights),
+    ];
+    process(header::RESTRICTED_PID)
+        .map(restricted)
+        .into_iter()
+        .chain(undecoded)
+        .chain(refused.into_iter().flatten())
+        .collect()
 }
 
 fn restricted(pid: u32) -> String {
@@ -25,6 +34,20 @@ fn tracing(pid: u32) -> String {
     format!(
         "process {pid} asked to trace another process, or to be traced by one (ptrace), which would have found Valgrind's registers and \
          system calls there: that was refused (EPERM); run the program without a debugger or tracer around it"
+    )
+}
+
+fn namespace(pid: u32) -> String {
+    format!(
+        "process {pid} asked for a PID namespace, in which processes have other numbers than those of the trace: that was refused (EPERM); \
+         run the program without one (bwrap without --unshare-pid, unshare without --pid)"
+    )
+}
+
+fn rights(pid: u32) -> String {
+    format!(
+        "process {pid} executed a program with rights that its caller has not (set-user-ID, set-group-ID or file capabilities), which \
+         Valgrind cannot give it: that was refused (EACCES); trace as root"
     )
 }
 
@@ -74,6 +97,13 @@ mod tests {
             remarks(&ring)[2],
             "process 9 asked to trace another process, or to be traced by one (ptrace), which would have found Valgrind's registers and \
              system calls there: that was refused (EPERM); run the program without a debugger or tracer around it"
+        );
+        ring.u32_at(header::NAMESPACE_PID).store(10, SeqCst);
+        ring.u32_at(header::RIGHTS_PID).store(11, SeqCst);
+        let refused = remarks(&ring)[3..].join("\n");
+        assert!(
+            refused.contains("process 10 asked for a PID namespace") && refused.contains("process 11 executed"),
+            "{refused}"
         );
     }
 }

@@ -89,6 +89,8 @@ fn header_fields_are_where_the_tool_has_them() {
             ("undecoded_pid", UNDECODED_PID),
             ("undecoded", UNDECODED),
             ("tracing_pid", TRACING_PID),
+            ("namespace_pid", NAMESPACE_PID),
+            ("rights_pid", RIGHTS_PID),
         ],
     );
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -142,6 +143,106 @@ fn a_debugger_is_refused_and_that_is_reported() {
         assert!(ends_well(&summary), "{order:?}: {summary:?}");
         let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
         assert!(warning.contains("or to be traced by one (ptrace)"), "{warning}");
+    }
+}
+
+/// Gives up all rights that it can, and executes what it is told.
+const UNPRIVILEGED: &str = r"
+#include <linux/securebits.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    for (int capability = 0; capability < 64; capability++)
+        prctl(PR_CAPBSET_DROP, capability);
+    prctl(PR_SET_SECUREBITS, SECBIT_NOROOT);
+    execv(words[count > 1], words + 1);
+    return 1;
+}
+";
+
+#[test]
+fn who_gives_up_its_rights_and_executes_another_program_is_traced_on() {
+    let program = compiled("unprivileged", UNPRIVILEGED);
+    for order in ORDERS {
+        let words = [program.to_str().expect("text"), "/bin/sh", "-c", "/bin/true && exec /bin/true"];
+        let summary = traced(&words, order);
+        assert!(ends_well(&summary) && summary.warnings.is_empty(), "{order:?}: {summary:?}");
+    }
+}
+
+#[test]
+fn no_folder_for_temporary_files_is_needed() {
+    for order in ORDERS {
+        let options = Options { order, ..options() };
+        let environment = vec![("TMPDIR".into(), "/no/such/folder".into())];
+        let words = "cat /proc/self/cmdline | grep -aq '^cat'";
+        let command = Command { environment, ..Command::new(["sh", "-c", words]) };
+        let (summary, _) = recorded(&[command], options, &AtomicBool::new(false));
+        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+    }
+}
+
+/// Ends with 0 where it gets no PID namespace, neither for a child nor by the number of one, but others.
+const NAMESPACED: &str = r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int is_refused(long result)
+{
+    return result == -1 && errno == EPERM;
+}
+static int needs_stack(int depth)
+{
+    volatile char page[4096];
+    page[0] = depth;
+    return depth == 0 ? page[0] : needs_stack(depth - 1) + page[0] - depth;
+}
+int main(void)
+{
+    int own = open("/proc/self/ns/pid", O_RDONLY);
+    return !is_refused(unshare(CLONE_NEWPID)) || !is_refused(syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0))
+           || !is_refused(setns(own, 0)) || !is_refused(setns(own, CLONE_NEWPID))
+           || (getuid() == 0 && unshare(CLONE_NEWUTS) != 0) || needs_stack(100);
+}
+"#;
+
+#[test]
+fn a_pid_namespace_is_refused_and_that_is_reported() {
+    let program = compiled("namespaced", NAMESPACED);
+    for order in ORDERS {
+        let options = Options { order, ..options() };
+        let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
+        assert!(ends_well(&summary), "{order:?}: {summary:?}");
+        let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
+        assert!(warning.contains("asked for a PID namespace"), "{warning}");
+    }
+}
+
+#[test]
+fn a_program_with_its_callers_own_rights_is_traced_and_one_with_others_is_refused() {
+    let program = scratch().join("with_rights");
+    let mode = |mode| fs::set_permissions(&program, fs::Permissions::from_mode(mode)).expect("a file of ours");
+    let by_shell = ["sh", "-c", "\"$0\"", program.to_str().expect("text")];
+    fs::copy("/bin/true", &program).expect("copied");
+    for order in ORDERS {
+        mode(0o6755);
+        for words in [&by_shell[3..], &by_shell[..]] {
+            let summary = traced(words, order);
+            assert!(ends_well(&summary) && summary.warnings.is_empty(), "{order:?}: {summary:?}");
+        }
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&program, Some(65_534), None).expect("we are root");
+            mode(0o4755);
+            let summary = traced(&by_shell, order);
+            std::os::unix::fs::chown(&program, Some(0), None).expect("we are root");
+            let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
+            assert!(!ends_well(&summary) && warning.contains("with rights that its caller has not"), "{summary:?}");
+        }
     }
 }
 

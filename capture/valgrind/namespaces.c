@@ -1,0 +1,42 @@
+/* Namespaces of processes. GPL-2.0-or-later, see COPYING.
+
+   In one of its own a process has other numbers than those by which the capture knows it, and it does not find who gives it the CPU. So
+   these are refused, as the kernel does where they are forbidden, which the trace records. All other namespaces are the kernel's to give. */
+#include "switchcost.h"
+
+#include "pub_tool_libcproc.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+
+#include "kernel.h"
+
+/* CLONE_NEWPID */
+#define OF_PROCESSES 0x20000000
+/* NS_GET_NSTYPE of ioctl */
+#define GET_TYPE 0xb703
+
+/* coregrind/pub_core_syscall.h */
+extern SysRes VG_(mk_SysRes_Error)(UWord error);
+
+static Bool is_wanted(UWord number, UWord a, UWord b)
+{
+    switch (number) {
+    case __NR_unshare:
+    case __NR_clone:
+        return (a & OF_PROCESSES) != 0;
+    case __NR_setns:
+        return (b & OF_PROCESSES) || (b == 0 && kernel_call(KERNEL_IOCTL, a, GET_TYPE, 0, 0) == OF_PROCESSES);
+    default:
+        return False;
+    }
+}
+
+/* Whether a system call is not the kernel's to make; and what it returns. */
+Bool namespaces_answer(UWord number, UWord a, UWord b, SysRes *result)
+{
+    if (!is_wanted(number, a, b))
+        return False;
+    ring_note_namespace(VG_(getpid)());
+    *result = VG_(mk_SysRes_Error)(VKI_EPERM);
+    return True;
+}

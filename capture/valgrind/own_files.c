@@ -1,0 +1,34 @@
+/* Valgrind's own files. GPL-2.0-or-later, see COPYING.
+
+   What a program finds in /proc/self/cmdline and /proc/self/auxv Valgrind writes into files of a temporary folder, and ends where there is
+   none, or it is full or read-only, as in many containers. They are in memory here, where they need no folder. */
+#include "switchcost.h"
+
+#include "pub_tool_libcbase.h"
+
+#include "kernel.h"
+
+/* coregrind/pub_core_libcfile.h */
+extern Int VG_(safe_fd)(Int descriptor);
+Int __real_vgPlain_mkstemp(const HChar *part_of_name, HChar *path);
+Int __wrap_vgPlain_mkstemp(const HChar *part_of_name, HChar *path);
+Int __real_vgPlain_unlink(const HChar *path);
+Int __wrap_vgPlain_unlink(const HChar *path);
+
+/* What Valgrind unlinks as soon as it is open. */
+#define IN_MEMORY "(in memory)"
+
+Int __wrap_vgPlain_mkstemp(const HChar *part_of_name, HChar *path)
+{
+    Long made = kernel_call(KERNEL_MEMFD_CREATE, (Addr)part_of_name, KERNEL_MFD_CLOEXEC, 0, 0);
+
+    if (made < 0)
+        return __real_vgPlain_mkstemp(part_of_name, path);
+    VG_(strcpy)(path, IN_MEMORY);
+    return VG_(safe_fd)(made);
+}
+
+Int __wrap_vgPlain_unlink(const HChar *path)
+{
+    return VG_(strcmp)(path, IN_MEMORY) == 0 ? 0 : __real_vgPlain_unlink(path);
+}

@@ -1,0 +1,49 @@
+/* Programs that run with other rights than their caller's: set-user-ID, set-group-ID, and those with capabilities of their own. GPL-2.0-or-later,
+   see COPYING.
+
+   The kernel executes Valgrind, so they would not get these rights. Valgrind refuses them all; here who has the rights already executes them (root
+   its mount and su), and only a refusal that changes something is one, which the trace records. */
+#include "switchcost.h"
+
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_vki.h"
+
+#include "kernel.h"
+
+#define CAPABILITIES "security.capability"
+
+/* coregrind/pub_core_libcfile.h: 0, or an error number; and whether it is since the program has rights, of which Valgrind then warns. */
+Int __real_vgPlain_check_executable(Bool *has_rights, const HChar *path, Bool may_have_rights);
+Int __wrap_vgPlain_check_executable(Bool *has_rights, const HChar *path, Bool may_have_rights);
+
+static Bool is_user(UInt user)
+{
+    return (UInt)VG_(geteuid)() == user && kernel_call(KERNEL_GETUID, 0, 0, 0, 0) == user;
+}
+
+static Bool is_group(UInt group)
+{
+    return (UInt)VG_(getegid)() == group && kernel_call(KERNEL_GETGID, 0, 0, 0, 0) == group;
+}
+
+static Bool gains_rights(const HChar *path)
+{
+    struct vg_stat facts;
+
+    if (sr_isError(VG_(stat)(path, &facts)))
+        return False;
+    return ((facts.mode & VKI_S_ISUID) && !is_user(facts.uid)) || ((facts.mode & VKI_S_ISGID) && !is_group(facts.gid))
+           || (kernel_call(KERNEL_GETXATTR, (Addr)path, (Addr)CAPABILITIES, 0, 0) >= 0 && !is_user(0));
+}
+
+Int __wrap_vgPlain_check_executable(Bool *has_rights, const HChar *path, Bool may_have_rights)
+{
+    if (may_have_rights || !gains_rights(path))
+        return __real_vgPlain_check_executable(has_rights, path, True);
+    if (has_rights)
+        *has_rights = False;
+    if (ring)
+        ring_note_rights(VG_(getpid)());
+    return VKI_EACCES;
+}
