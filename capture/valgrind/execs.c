@@ -6,6 +6,7 @@
 #include "switchcost.h"
 #include "kernel.h"
 
+#include "pub_tool_aspacemgr.h"
 #include "pub_tool_clientstate.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcfile.h"
@@ -68,6 +69,31 @@ static Bool is_executing(void)
     ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
 
     return tid != VG_INVALID_THREADID && tasks[tid].is_in_syscall && tasks[tid].executed;
+}
+
+/* Whether a path is this process's own program, by one of the names that it has in /proc. */
+static Bool is_own_program(UWord path)
+{
+    static const HChar *const names[] = { "/proc/self/exe", "/proc/thread-self/exe" };
+    HChar by_number[sizeof "/proc//exe" + 12];
+
+    if (!VG_(am_is_valid_for_client)(path, sizeof by_number, VKI_PROT_READ))
+        return False;
+    VG_(sprintf)(by_number, "/proc/%d/exe", VG_(getpid)());
+    return VG_(strcmp)((const HChar *)path, names[0]) == 0 || VG_(strcmp)((const HChar *)path, names[1]) == 0
+           || VG_(strcmp)((const HChar *)path, by_number) == 0;
+}
+
+/* Valgrind 3.24 lets the kernel write where the tool lies, and the program's path over it: what is longer would stay behind that. So
+   the kernel is asked where the program's open file lies. */
+UWord execs_link(ThreadId tid, UWord path)
+{
+    static HChar by_number[sizeof OWN_FILE + 12];
+
+    if (tid == VG_INVALID_THREADID || !tasks[tid].is_in_syscall || !is_own_program(path))
+        return path;
+    VG_(sprintf)(by_number, OWN_FILE "%d", VG_(cl_exec_fd));
+    return (UWord)by_number;
 }
 
 /* Whether a path leads to the file that is open. */

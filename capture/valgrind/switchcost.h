@@ -267,6 +267,7 @@ void limits_keep(ULong files);
 void execs_start(const HChar *name, const HChar *shut);
 void execs_before(ThreadId tid, UInt number, const UWord *arguments);
 void execs_after_open(UInt number, const UWord *arguments, Int descriptor);
+UWord execs_link(ThreadId tid, UWord path);
 UWord execs_arguments(ThreadId tid, UWord made);
 const HChar *execs_name(void);
 

@@ -41,10 +41,11 @@ int main(int count, char **words)
 {
     const char *log = getenv("AGAIN_LOG"), *script = getenv("AGAIN_SCRIPT"), *copy = getenv("AGAIN_COPY");
     int stage = count > 1 ? atoi(words[count - 1]) : 0;
-    char link[4096] = "", by_number[64], next[8], *arguments[] = { "a-name-that-is-longer-than-the-path", next, 0 };
+    char link[4096] = "", by_thread[4096] = "", by_number[64], next[8], *arguments[] = { "a-name-that-is-longer-than-the-path", next, 0 };
     FILE *to = fopen(log, "a");
     readlink("/proc/self/exe", link, sizeof link - 1);
-    fprintf(to, "%d: %s %s %s ", stage, count > 0 ? words[0] : "(none)", link, program_invocation_name);
+    readlinkat(AT_FDCWD, "/proc/thread-self/exe", by_thread, sizeof by_thread - 1);
+    fprintf(to, "%d: %s %s %s %s ", stage, count > 0 ? words[0] : "(none)", link, by_thread, program_invocation_name);
     show("/proc/self/cmdline", to);
     // By /proc/self/exe it would be "exe".
     if (strchr("034679", '0' + stage))
