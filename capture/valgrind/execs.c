@@ -20,6 +20,8 @@
 /* coregrind/pub_core_clientstate.h: the program that the client is, and its command line, as files. */
 extern Int VG_(cl_exec_fd);
 extern Int VG_(cl_cmdline_fd);
+/* The same as a path; not in Valgrind 3.19. */
+extern const HChar *VG_(resolved_exename) __attribute__((weak));
 
 /* coregrind/pub_core_libcfile.h: moves a file to a number that is Valgrind's own. */
 extern Int VG_(safe_fd)(Int descriptor);
@@ -51,26 +53,6 @@ static Bool is_tool(const HChar *path)
            && is_same(&named, &tool);
 }
 
-/* Other threads make system calls, too, until an exec has ended them. Where it has ended the first thread, nothing is left in /proc/self. */
-void execs_before(ThreadId tid, UInt number, const UWord *arguments)
-{
-    struct task *task = &tasks[tid];
-    UInt path = number == __NR_execveat ? 1 : 0;
-
-    task->executed = NULL;
-    if (number != __NR_execve && number != __NR_execveat)
-        return;
-    task->executed = (const HChar *const *)arguments[path + 1];
-    task->executes_itself = is_tool((const HChar *)arguments[path]);
-}
-
-static Bool is_executing(void)
-{
-    ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
-
-    return tid != VG_INVALID_THREADID && tasks[tid].is_in_syscall && tasks[tid].executed;
-}
-
 /* Whether a path is this process's own program, by one of the names that it has in /proc. */
 static Bool is_own_program(UWord path)
 {
@@ -84,16 +66,64 @@ static Bool is_own_program(UWord path)
            || VG_(strcmp)((const HChar *)path, by_number) == 0;
 }
 
-/* Valgrind 3.24 lets the kernel write where the tool lies, and the program's path over it: what is longer would stay behind that. So
-   the kernel is asked where the program's open file lies. */
-UWord execs_link(ThreadId tid, UWord path)
+/* Which of the arguments is the path of a link to read; -1 for none. */
+static Int link_at(UWord number)
+{
+    return number == __NR_readlink ? 0 : number == __NR_readlinkat ? 1 : -1;
+}
+
+/* Where the program's open file is, for as long as the kernel looks. */
+static const HChar *own_file(void)
 {
     static HChar by_number[sizeof OWN_FILE + 12];
 
-    if (tid == VG_INVALID_THREADID || !tasks[tid].is_in_syscall || !is_own_program(path))
-        return path;
     VG_(sprintf)(by_number, OWN_FILE "%d", VG_(cl_exec_fd));
-    return (UWord)by_number;
+    return by_number;
+}
+
+/* Valgrind 3.27 opens the program by its path, which may lead nowhere any more. */
+static void before_open(UInt number, const UWord *arguments)
+{
+    static const HChar *by_path;
+    Bool is_own = (number == __NR_open && is_own_program(arguments[0]))
+                  || (number == __NR_openat && is_own_program(arguments[1]));
+
+    if (!&VG_(resolved_exename))
+        return;
+    if (!by_path)
+        by_path = VG_(resolved_exename);
+    VG_(resolved_exename) = is_own ? own_file() : by_path;
+}
+
+/* Other threads make system calls, too, until an exec has ended them. Where it has ended the first thread, nothing is left in /proc/self. */
+void execs_before(ThreadId tid, UInt number, const UWord *arguments)
+{
+    struct task *task = &tasks[tid];
+    UInt path = number == __NR_execveat ? 1 : 0;
+
+    task->executed = NULL;
+    task->reads_own_link = link_at(number) >= 0 && is_own_program(arguments[link_at(number)]);
+    before_open(number, arguments);
+    if (number != __NR_execve && number != __NR_execveat)
+        return;
+    task->executed = (const HChar *const *)arguments[path + 1];
+    task->executes_itself = is_tool((const HChar *)arguments[path]);
+}
+
+static Bool is_executing(void)
+{
+    ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
+
+    return tid != VG_INVALID_THREADID && tasks[tid].is_in_syscall && tasks[tid].executed;
+}
+
+/* Valgrind 3.24 lets the kernel write where the tool lies, and the program's path over it: what is longer would stay behind that. So the
+   kernel is asked for the link of the program's open file. */
+UWord execs_link(ThreadId tid, UWord number, Int place, UWord path)
+{
+    if (place != link_at(number) || tid == VG_INVALID_THREADID || !tasks[tid].is_in_syscall || !tasks[tid].reads_own_link)
+        return path;
+    return (UWord)own_file();
 }
 
 /* Whether a path leads to the file that is open. */

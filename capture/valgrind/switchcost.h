@@ -42,6 +42,7 @@ struct task {
     UInt syscall;
     UInt promised_slot;   /* as run: of the process that it makes, or its own before its birth; NO_SLOT for none */
     Bool has_lost_birth;  /* as run: the task of that slot could not be made */
+    Bool reads_own_link; /* the link that it reads is that of its own program */
     Bool executes_itself; /* the program that it executes is its own */
     const HChar *const *executed; /* the words of the program that it executes; NULL where it executes none */
 };
@@ -267,7 +268,7 @@ void limits_keep(ULong files);
 void execs_start(const HChar *name, const HChar *shut);
 void execs_before(ThreadId tid, UInt number, const UWord *arguments);
 void execs_after_open(UInt number, const UWord *arguments, Int descriptor);
-UWord execs_link(ThreadId tid, UWord path);
+UWord execs_link(ThreadId tid, UWord number, Int place, UWord path);
 UWord execs_arguments(ThreadId tid, UWord made);
 const HChar *execs_name(void);
 

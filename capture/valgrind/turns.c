@@ -224,10 +224,8 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
         b = execs_arguments(tid, b);
         files = limits_hand_on();
     }
-    if (number == __NR_readlink)
-        a = execs_link(tid, a);
-    else if (number == __NR_readlinkat)
-        b = execs_link(tid, b);
+    a = execs_link(tid, number, 0, a);
+    b = execs_link(tid, number, 1, b);
     result = __real_vgPlain_do_syscall(number, a, b, c, d, e, f, g, h);
     if (is_exec(number))
         limits_keep(files);
