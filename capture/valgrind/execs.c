@@ -338,6 +338,16 @@ void execs_after_open(UInt number, const UWord *arguments, Int descriptor)
         kernel_call(KERNEL_FCNTL, descriptor, KERNEL_F_SETFD, KERNEL_CLOEXEC, 0);
 }
 
+/* Valgrind 3.27 shows a program the path that it was executed by, with the room for a name that was put into it. */
+static void resolve_program(void)
+{
+    static HChar path[LONGEST_PATH];
+
+    path_of(VG_(cl_exec_fd), path);
+    if (&VG_(resolved_exename) && path[0] == '/')
+        VG_(resolved_exename) = path;
+}
+
 /* The program has been loaded: what it sees of itself becomes what the kernel would show. */
 void execs_start(const HChar *name, const HChar *shut)
 {
@@ -346,6 +356,7 @@ void execs_start(const HChar *name, const HChar *shut)
 
     if (shut)
         VG_(close)(VG_(strtoll10)(shut, NULL));
+    resolve_program();
     if (words) {
         if (is_of_script(words))
             find_interpreter(words[0]);
