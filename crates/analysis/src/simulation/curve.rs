@@ -5,15 +5,14 @@ use super::sums::{Cell, Cycles, Sum};
 
 /// The intervals that segments reach, up to the last that was counted separately; the last cell is what lies behind all intervals.
 pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
-    let Some((behind, intervals)) = cells.split_last() else { return Vec::new() };
+    let Some((_, intervals)) = cells.split_last() else { return Vec::new() };
     let all = cells.first().map_or(0, |cell| cell.sum.segments);
     let mut cumulative = 0.0;
     let mut points = Vec::new();
     for (i, cell) in intervals.iter().enumerate() {
         let sum = &cell.sum;
         let Some(excess) = sum.cpi(Sum::excess) else { continue };
-        let is_last = intervals.get(i + 1).unwrap_or(behind).sum.segments == 0;
-        cumulative += excess * run_through(sum, length, is_last);
+        cumulative += excess * run_through(sum, length);
         points.push(Point {
             interval: i as u32,
             since_switch_instructions: length.saturating_mul(i as u64),
@@ -29,10 +28,10 @@ pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     points
 }
 
-/// Instructions that a segment which is still there runs in an interval: all of it, but in the last one that any reaches. There all
-/// end, and what they run of it on average is all that there is.
-fn run_through(sum: &Sum, length: u64, is_last: bool) -> f64 {
-    if is_last { (sum.instructions as f64 / sum.segments.max(1) as f64).min(length as f64) } else { length as f64 }
+/// Instructions that a segment which reaches an interval runs in it up to `within`: what segments that end there would still have run
+/// is not known, nor at which excess.
+fn run_through(sum: &Sum, within: u64) -> f64 {
+    (sum.instructions as f64 / sum.segments.max(1) as f64).min(within as f64)
 }
 
 /// Weighted by instructions: the variance is sum w (x - m)^2 / sum w, times n / (n - 1).
@@ -60,7 +59,7 @@ pub(crate) fn integral(cycles: Cycles, sums: &[Sum], length: u64, end: u64) -> O
         if within == 0 {
             break;
         }
-        integral += sum.cpi(cycles)? * within as f64;
+        integral += sum.cpi(cycles)? * run_through(sum, within);
     }
     Some(integral)
 }

@@ -652,7 +652,7 @@ pub struct DesignFinding {
     pub hierarchies: ByView<HierarchyCounts>,
     /// Cycles over instructions of the shared hierarchy, all of the trace.
     pub cpi: Cost,
-    /// Net: excess cycles per switch up to the cut-off, first touches apart. It is `lost_cycles` less `gained_cycles` and `state_cycles`.
+    /// Net: excess cycles per switch up to the cut-off, first touches apart. It is `lost_cycles` less `gained_cycles` plus `state_cycles`.
     pub average_cost_cycles: Cost,
     /// Of these, [lost to others](../method/simulation.md#lost-to-others-gained-from-others).
     pub lost_cycles: Cost,

@@ -109,13 +109,27 @@ fn a_curve_ends_where_segments_end() {
     let curve = &group(&design.groups, &Group::All).curve;
     assert_eq!(curve.len(), 1);
     close(curve[0].cumulative_excess_cycles, 4640.0);
-    // One that goes on makes the first interval whole, and the second as long as it runs.
+    // Of those that reach an interval, each has paid what it ran of it: one that goes on makes none of the others longer.
     run.segment(0, QUANTUM, LENGTH + 100, 1.0, |interval| if interval == 0 { 0.0 } else { 2.0 });
     let design = run.design();
     let curve = &group(&design.groups, &Group::All).curve;
-    let first = 50.0 * 4640.0 / (50.0 * 96.0 + LENGTH as f64) * LENGTH as f64;
+    let first = 50.0 * 4640.0 / 51.0;
     close(curve[0].cumulative_excess_cycles, first);
     close(curve[1].cumulative_excess_cycles, first + 200.0);
+}
+
+/// Short turns and long ones of two processes, each of which costs 100 cycles at its beginning: a switch costs these, whatever the
+/// interval is.
+#[test]
+fn turns_of_all_lengths_cost_what_each_of_them_does() {
+    let mut run = Run::new();
+    for turn in 0..1_000 {
+        let instructions = if turn % 5 == 0 { 9_000 } else { 100 };
+        run.segment(turn % 2, QUANTUM, instructions, 1.0, |_| 100.0 / instructions as f64);
+    }
+    let design = run.design();
+    close(design.average_cost_cycles.estimate.expect("a cost"), 100.0);
+    close(design.overhead.expect("a share"), design.excess_share.expect("a share"));
 }
 
 #[test]
@@ -504,12 +518,14 @@ fn cost_by_definition(run: &Run) -> Option<f64> {
     let mut cost = 0.0;
     for number in 0..end.div_ceil(LENGTH) {
         let intervals = run.intervals.iter().filter(|interval| u64::from(interval.number) == number);
-        let (mut excess, mut instructions) = (0.0, 0.0);
+        let (mut excess, mut instructions, mut segments) = (0.0, 0.0, 0.0);
         for interval in intervals {
             excess += interval.cycles.shared as f64 - interval.cycles.private as f64;
             instructions += interval.instructions as f64;
+            segments += 1.0;
         }
-        cost += excess / instructions * (end - number * LENGTH).min(LENGTH) as f64;
+        let within = ((end - number * LENGTH).min(LENGTH) as f64).min(instructions / segments);
+        cost += excess / instructions * within;
     }
     Some(cost)
 }

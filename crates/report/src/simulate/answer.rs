@@ -165,7 +165,7 @@ fn sentence(design: &DesignFinding) -> String {
 }
 
 fn share_of_all(design: &DesignFinding) -> String {
-    format!("{} of all cycles", share(design.overhead.map(f64::abs)))
+    format!("{} of all cycles", share(design.excess_share.map(f64::abs)))
 }
 
 /// What the cost is made of, where it is known.

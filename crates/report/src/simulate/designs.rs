@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         .with_rows(findings.designs.iter().map(row));
     page.grid(&grid);
     page.prose(
-        "net: what a switch costs, lost less gained and state; lost: reloading lines that others drove out; gained: saved by lines that \
+        "net: what a switch costs, lost less gained plus state; lost: reloading lines that others drove out; gained: saved by lines that \
          others brought in again; state: replacement, prefetch, buffers differ, which no process caused; once: saved in all where a \
          process first asks for what others have loaded, in no other number; overhead: net x switches over all cycles; all excess: \
          shared less private over all cycles, no cut-off; flushed: each switch empties everything; reload bound: every line once",

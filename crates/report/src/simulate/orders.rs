@@ -83,7 +83,7 @@ fn answer(orders: &[OrderFinding]) -> String {
     };
     let of = |order: &OrderFinding| {
         let switches = if order.switches == 1 { "switch" } else { "switches" };
-        format!("{} ({} {switches}: {} of them)", name(order), count(order.switches), share(order.overhead))
+        format!("{} ({} {switches}: {} of them)", name(order), count(order.switches), share(order.excess_share))
     };
     if best.cycles == worst.cycles {
         return format!("On {} no order takes fewer cycles than another: {}.", first.design, of(best));
@@ -118,7 +118,7 @@ fn table(orders: &[OrderFinding]) -> Grid {
             with_bound(cost).into(),
             ends(cost).into(),
             reported.map(|cycles| as_time(cycles, order.cycle_ns)).unwrap_or_default().into(),
-            share(order.overhead).into(),
+            share(order.excess_share).into(),
             known(&order.lost_cycles).into(),
             share(order.over_fewest).into(),
         ];

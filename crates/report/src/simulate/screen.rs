@@ -114,7 +114,7 @@ fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {
         with_bound(net).into(),
         ends(net).into(),
         reported.map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
-        reported.map(|_| share(design.overhead)).unwrap_or_default().into(),
+        reported.map(|_| share(design.excess_share)).unwrap_or_default().into(),
         known(&design.lost_cycles).into(),
         known(&design.gained_cycles).into(),
         known(&design.state_cycles).into(),

@@ -104,7 +104,7 @@ fn sentence(design: &TrialFinding) -> String {
         ),
     };
     format!(
-        "A switch costs {} on {name} over {trials} trials: {overhead} of all cycles.{lost}",
+        "A switch costs {} on {name} over {trials} trials: {overhead} of all cycles on average of the trials.{lost}",
         cycles(&design.average_cost_cycles)
     )
 }
