@@ -1,6 +1,6 @@
 //! Control groups: a kernel built with real-time groups refuses SCHED_FIFO in any group without a share of its own.
 
-use switchcost_record::Check;
+use switchcost_record::{Check, as_argument};
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
@@ -22,7 +22,7 @@ pub(super) fn group_limits(subject: &Subject) -> Check {
 
 fn share_out(file: &str) -> Remedy {
     let lasting = "kernel command line: rt_group_sched=0 (from 6.16), or a kernel without CONFIG_RT_GROUP_SCHED";
-    Remedy::new(format!("echo 900000 | sudo tee {file} (its parents first)"), lasting)
+    Remedy::new(format!("echo 900000 | sudo tee {} (its parents first)", as_argument(file)), lasting)
 }
 
 /// The second version of control groups has no knob: only its root may have real-time tasks.
@@ -74,7 +74,7 @@ pub(super) fn cpu_quota(subject: &Subject) -> Check {
             let remedy = Remedy::new(
                 format!(
                     "echo {off} | sudo tee {}, or measure with real-time priority, which it does not bind",
-                    quota.file
+                    as_argument(&quota.file)
                 ),
                 "give the container or the unit more: docker run --cpus, limits.cpu of a pod, CPUQuota= of a systemd unit",
             );
@@ -142,5 +142,14 @@ mod tests {
         assert_eq!(found.severity, Severity::Caveat);
         assert_eq!(found.found, "0.50 CPUs in each 100 ms (/sys/fs/cgroup/cpu.max)");
         assert!(found.fix.starts_with("echo max | sudo tee /sys/fs/cgroup/cpu.max"), "{}", found.fix);
+        // As systemd calls a group whose unit has a dash in its name.
+        let escaped = Fixture::workstation()
+            .file("/proc/self/cgroup", "0::/app-my\\x2dprogram.scope\n")
+            .file("/sys/fs/cgroup/app-my\\x2dprogram.scope/cpu.max", "50000 100000\n");
+        let fix = quota(&escaped).fix;
+        assert!(
+            fix.starts_with(r#"echo max | sudo tee "/sys/fs/cgroup/app-my\\x2dprogram.scope/cpu.max", or"#),
+            "{fix}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use switchcost_host::control::{
     MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy,
 };
 use switchcost_host::memory::{Memory, Reach};
-use switchcost_record::{Control, ControlOutcome, Policy};
+use switchcost_record::{Control, ControlOutcome, Policy, as_argument};
 use switchcost_units::{CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
 
@@ -68,7 +68,7 @@ fn policy(wishes: &Wishes) -> Control {
             Some(file) => ControlOutcome::Refused {
                 found: format!("sched_setscheduler: {error}, as {file} is 0"),
                 needed: "a real-time share of this process' control group".to_owned(),
-                fix: format!("echo 900000 | sudo tee {file}, its parents first"),
+                fix: format!("echo 900000 | sudo tee {}, its parents first", as_argument(&file)),
                 lasting_fix:
                     "docker run --cpu-rt-runtime=900000, or rt_group_sched=0 on the kernel's command line (from 6.16)"
                         .to_owned(),

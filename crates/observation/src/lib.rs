@@ -47,6 +47,9 @@ pub struct Observation {
     pub host: HostManifest,
     /// What was observed.
     pub subject: Subject,
+    /// Processes that the observed ones had started before, and which were not observed; none where there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub older_children: Option<OlderChildren>,
     /// Length of the window.
     pub window_ns: Nanos,
     /// Whether this is a snapshot: the observer was killed before the end.
@@ -100,6 +103,7 @@ impl Observation {
             started_at,
             host,
             subject: Subject::Everything,
+            older_children: None,
             requests: None,
             window_ns: Nanos(0),
             is_unfinished: false,
@@ -135,6 +139,17 @@ pub enum Subject {
     ControlGroup(String),
     /// All tasks.
     Everything,
+}
+
+/// Children of observed processes that were there before them, and theirs in turn: they were not observed.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct OlderChildren {
+    /// How many.
+    pub processes: u64,
+    /// Who started them.
+    pub parents: Vec<u32>,
+    /// Their switches in the window, by the kernel's own counters; without those of processes that ended in it.
+    pub switches: u64,
 }
 
 /// How switches were counted, from most to least detail.

@@ -111,6 +111,10 @@ struct css_set {
     struct cgroup *dfl_cgrp;
 } OF_THE_KERNEL;
 
+struct signal_struct {
+    int nr_threads;
+} OF_THE_KERNEL;
+
 struct task_struct {
     struct thread_info thread_info;
     int pid, tgid, on_cpu;
@@ -126,6 +130,7 @@ struct task_struct {
     struct sched_dl_entity dl;
     struct sched_info sched_info;
     struct css_set *cgroups;
+    struct signal_struct *signal;
     char comm[16];
 } OF_THE_KERNEL;
 

@@ -141,13 +141,16 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     return 0;
 }
 
-// A task comes to a control group. Of a process that comes with several threads the others are found at the observer's next look.
+// A task comes to a control group. If it is a process with several threads, which come with it and are not named, each of them is observed
+// from its next switch on.
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_struct *task, bool is_process)
 {
     struct control *c = controls();
     if (!c || !c->group || task->tgid == own_process || !is_observed(group, c))
         return 0;
+    if (is_process && task->signal->nr_threads > 1)
+        make_target(task->tgid, c);
     struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!ref || ref->place)
         return 0;

@@ -65,6 +65,15 @@ static __always_inline bool is_target(__u32 number, __u32 kind)
     return kinds && *kinds & kind;
 }
 
+// A process is to be observed from here on: what was decided of its threads is decided again.
+static __always_inline void make_target(__u32 process, struct control *c)
+{
+    enum target *before = bpf_map_lookup_elem(&targets, &process), kinds = TARGET_PROCESS | (before ? *before : 0);
+    if ((before && *before & TARGET_PROCESS) || bpf_map_update_elem(&targets, &process, &kinds, BPF_ANY))
+        return;
+    __sync_fetch_and_add(&c->generation, 1);
+}
+
 // The reference of a task. Whether it is observed is decided when it is first seen, and again when `targets` has changed.
 static __always_inline struct ref *ref_of(struct task_struct *task, struct control *c)
 {

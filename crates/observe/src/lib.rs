@@ -33,6 +33,7 @@ mod memory;
 mod moments;
 mod notice;
 mod observer;
+mod older;
 mod own_cost;
 mod quotas;
 mod relatives;

@@ -76,6 +76,7 @@ pub fn observe<B: Backend, L: Listener>(
     let requests = requests.begin()?;
     let extensions = slice_extensions(root);
     let began = Began { at: backend.now(), cpu: backend.own_cpu_time() };
+    let older = target.older_children(root);
     target.begin(root, &mut backend)?;
     listener.began()?;
     let usual = target.usual_duration().filter(|_| !is_endless);
@@ -122,6 +123,7 @@ pub fn observe<B: Backend, L: Listener>(
     }
     Ok(Observation {
         subject: target.subject(),
+        older_children: older.since(root),
         requests,
         moments: moments.into_vec(),
         slice_extensions: extensions.zip(slice_extensions(root)).map(extensions_between),

@@ -10,6 +10,7 @@ use crate::backend::Backend;
 use crate::command::Command;
 use crate::error::ObserveError;
 use crate::notice::Notice;
+use crate::older::Older;
 use crate::subject::{
     SubjectError, folder_of_group, id_of_group, is_there, name_of, process_of, processes_named, threads_of_group,
 };
@@ -130,6 +131,14 @@ impl Target {
             Target::Processes(processes) => processes.iter().copied().collect(),
             Target::Group(group) => group.known.clone(),
             Target::All => BTreeSet::new(),
+        }
+    }
+
+    /// Children of those that are meant by number, as they are now.
+    pub(crate) fn older_children(&self, root: &Root) -> Older {
+        match self {
+            Target::Processes(processes) => Older::of(root, processes),
+            Target::Command(_) | Target::Group(_) | Target::All => Older::default(),
         }
     }
 

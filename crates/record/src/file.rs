@@ -10,7 +10,7 @@ use switchcost_units::Bytes;
 
 use crate::{
     ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers, Refusal, RuntimeRun,
-    Sample, SelfTest, printable,
+    Sample, SelfTest, as_argument, printable,
 };
 pub use chain::{BrokenChain, Chain};
 
@@ -39,8 +39,8 @@ pub enum WriteRecordError {
     },
     /// A line could not be appended; the lines before it are whole and on disk.
     #[error(
-        "{path} took {lines} lines and then no more ({source}), {}. What was written is whole: switchcost report {path}",
-        for_writing(.source, ANOTHER_PLACE)
+        "{path} took {lines} lines and then no more ({source}), {}. What was written is whole: switchcost report {}",
+        for_writing(.source, ANOTHER_PLACE), as_argument(.path)
     )]
     Append {
         /// Where.
@@ -170,7 +170,8 @@ pub enum ReadRecordError {
     /// A line in the middle is not a line of a record.
     #[error(
         "{path} is damaged at line {line} ({why}), need a line as switchcost wrote it; the {whole} lines before \
-             it are whole: head -n {whole} {path} > rescued.jsonl"
+             it are whole: head -n {whole} {} > rescued.jsonl",
+        as_argument(.path)
     )]
     Damaged {
         /// Where.

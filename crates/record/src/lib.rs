@@ -37,7 +37,7 @@ pub use header::{
 pub use host::{Cache, CacheKind, CpuQuota, HostManifest, InterruptLoad, LEFT_OUT, Scheduler, Tlb, TlbKind};
 pub use mechanism::{Between, Mechanism};
 pub use plan::{Case, Placement, Plan, Policy, Relation, Rounds, SwitchPlan};
-pub use printable::{is_printable, plain, printable};
+pub use printable::{as_argument, is_printable, plain, printable};
 pub use readers::Readers;
 pub use runtime::{Class, HandoffFacts, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};

@@ -1,4 +1,6 @@
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// Untrusted text (a name, something out of a file) as one line that a terminal shows and does not obey: control characters and marks that
 /// turn the order of text are written as Rust escapes them, such as `\n` and `\u{1b}`.
@@ -28,6 +30,27 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.collect())
 }
 
+/// A file's name as one argument of a command that is to be copied into a shell: quoted where a shell would take it for something else, and
+/// behind `./` where a program would take it for a flag. Of one with characters that a terminal would obey, or with bytes that are no text,
+/// these are escaped inside `$'...'`, which bash, ksh and zsh read: it still names that file, and is safe to print.
+pub fn as_argument(name: impl AsRef<OsStr>) -> String {
+    let name = name.as_ref().as_bytes();
+    let file = if name.starts_with(b"-") { [b"./", name].concat() } else { name.to_vec() };
+    let text = std::str::from_utf8(&file).ok().filter(|text| text.chars().all(is_printable));
+    let quoted = text.and_then(|text| shlex::try_quote(text).ok());
+    quoted.map_or_else(|| escaped(&file), Cow::into_owned)
+}
+
+fn escaped(name: &[u8]) -> String {
+    let of_byte = |byte: &u8| match byte {
+        b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        // All three digits, so that none of the name is taken for one more.
+        _ => format!("\\{byte:03o}"),
+    };
+    format!("$'{}'", name.iter().map(of_byte).collect::<String>())
+}
+
 /// Whether a character is text alone: it commands no terminal, ends no line, and turns no text around it.
 pub fn is_printable(c: char) -> bool {
     let turns_text =
@@ -37,6 +60,8 @@ pub fn is_printable(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -51,6 +76,52 @@ mod tests {
             ("Größe 工", "Größe 工"),
         ] {
             assert_eq!(plain(hostile), safe);
+        }
+    }
+
+    /// What a shell makes of it as an argument; none where that shell is not there.
+    fn read_by(shell: &str, argument: &str) -> Option<Vec<u8>> {
+        let script = format!("printf %s {argument}");
+        let output = Command::new(shell).args(["-c", &script]).output().ok()?;
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+        Some(output.stdout)
+    }
+
+    #[test]
+    fn a_name_is_one_argument_that_names_the_same_file() {
+        for (name, argument) in [
+            ("runs/2026-11-24T20-45-31-1-measure.jsonl", "runs/2026-11-24T20-45-31-1-measure.jsonl"),
+            ("my run.jsonl", "'my run.jsonl'"),
+            ("two  blanks; rm $HOME `id`", "'two  blanks; rm $HOME `id`'"),
+            ("it's", "\"it's\""),
+            ("~/a*", "'~/a*'"),
+            ("-o", "./-o"),
+            ("", "''"),
+            ("Größe 工", "'Größe 工'"),
+        ] {
+            assert_eq!(as_argument(name), argument);
+            let wanted = if name == "-o" { "./-o" } else { name };
+            assert_eq!(read_by("sh", argument).expect("a shell"), wanted.as_bytes(), "{argument}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_commands_a_terminal_is_escaped_and_still_names_its_file() {
+        for (name, argument) in [
+            (&b"\x1b[2J.jsonl"[..], r"$'\033[2J.jsonl'"),
+            (b"two\nlines", r"$'two\012lines'"),
+            (b"\x077 it's \\", r"$'\0077 it\'s \\'"),
+            (b"no text \xff", r"$'no text \377'"),
+            ("\u{9b}2J\u{202e}x".as_bytes(), r"$'\302\2332J\342\200\256x'"),
+            (b"-\x1b", r"$'./-\033'"),
+        ] {
+            assert_eq!(as_argument(OsStr::from_bytes(name)), argument);
+            assert!(argument.chars().all(is_printable));
+            let wanted = if name[0] == b'-' { [b"./", name].concat() } else { name.to_vec() };
+            match read_by("bash", argument) {
+                Some(read) => assert_eq!(read, wanted, "{argument}"),
+                None => eprintln!("skipped: no bash to read {argument}"),
+            }
         }
     }
 

@@ -36,5 +36,5 @@ use schema::all as schemas;
 
 pub use ascii::ascii;
 pub use format::Format;
-pub use plain::plain;
+pub use plain::{as_argument, plain};
 pub use style::Style;

@@ -1,6 +1,6 @@
 use switchcost_record::is_printable;
 
-pub use switchcost_record::plain;
+pub use switchcost_record::{as_argument, plain};
 
 /// JSON with the few control characters escaped that JSON itself lets through (DEL and C1). The value is the same:
 /// outside of strings JSON holds none of them.

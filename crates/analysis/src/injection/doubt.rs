@@ -1,5 +1,7 @@
 //! Results that no preemption can have: then the twins did not do the same work.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use switchcost_injection::Injection;
 
 use super::{Findings, FootprintFinding};
@@ -11,12 +13,21 @@ use crate::findings::Estimate;
 pub const LEAST_NS: f64 = 2.0 * SAME_CPU.low;
 
 /// What cannot be, but for chance: each interval is wrong on this side in 5 % of all results.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Doubt {
     /// With nothing touched it costs less than any two switches.
-    BelowSwitches(Estimate),
+    BelowSwitches {
+        /// A preemption with nothing touched.
+        cost_ns: Estimate,
+        /// The least that it can cost.
+        least_ns: f64,
+    },
     /// With more touched it costs less.
-    ColdCachesBelowZero(Estimate),
+    ColdCachesBelowZero {
+        /// What cold caches would cost.
+        reload_ns: Estimate,
+    },
 }
 
 /// None where there is nothing to doubt, as of a service, whose work is counted, and where no one was preempted.
@@ -31,8 +42,8 @@ pub fn doubt(record: &Injection, findings: &Findings) -> Option<Doubt> {
 fn of(found: &FootprintFinding) -> Option<Doubt> {
     if found.footprint_bytes.0 == 0 {
         let cost = found.cost_ns.as_ref().filter(|cost| cost.high < LEAST_NS)?;
-        return Some(Doubt::BelowSwitches(cost.clone()));
+        return Some(Doubt::BelowSwitches { cost_ns: cost.clone(), least_ns: LEAST_NS });
     }
     let reload = found.reload().filter(|reload| reload.high < 0.0)?;
-    Some(Doubt::ColdCachesBelowZero(reload.clone()))
+    Some(Doubt::ColdCachesBelowZero { reload_ns: reload.clone() })
 }

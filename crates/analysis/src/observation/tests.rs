@@ -105,6 +105,7 @@ pub(super) fn observation(tasks: Tasks) -> Observation {
         subject: Subject::Everything,
         requests: None,
         window_ns: Nanos(2_000_000_000),
+        older_children: None,
         is_unfinished: false,
         source: Source::Bpf,
         not_counted_by: Vec::new(),

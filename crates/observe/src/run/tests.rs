@@ -45,6 +45,16 @@ impl Script {
         self.alive.insert(number);
     }
 
+    /// So often so far, half of it voluntarily, as near as that goes.
+    fn switched(&self, number: u32, times: u64) {
+        let status = format!(
+            "Name:\ta\nTgid:\t{number}\nvoluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t{}\n",
+            times / 2,
+            times.div_ceil(2)
+        );
+        self.file(&format!("/proc/{number}/task/{number}/status"), &status);
+    }
+
     fn end(&mut self, number: u32) {
         self.alive.remove(&number);
         fs::remove_dir_all(self.folder.path().join(format!("proc/{number}"))).expect("it was there");
@@ -174,6 +184,29 @@ fn it_ends_with_the_last_process() {
     assert_eq!(script.observed, [[7, 8]]);
     let switches: u64 = observation.moments.iter().map(|moment| moment.voluntary).sum();
     assert!(observation.moments.len() >= 6 && switches > 0, "{:?}", observation.moments);
+}
+
+#[test]
+fn children_that_were_there_before_are_counted_and_not_observed() {
+    let mut script = Script::new();
+    for (number, children) in [(7, "8 9"), (8, ""), (9, "10"), (10, "")] {
+        script.process(number, "server");
+        script.file(&format!("/proc/{number}/task/{number}/children"), children);
+        script.switched(number, number.into());
+    }
+    let mut script = script.at(500, |script| {
+        script.switched(9, 1009);
+        script.switched(10, 110);
+    });
+    let target = Target::processes(&script.root(), vec![7, 8]).expect("they are there");
+    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
+    assert_eq!(script.observed, [[7, 8]]);
+    let older = observation.older_children.expect("there are some");
+    // One that is observed itself is none of them.
+    assert_eq!((older.processes, older.parents, older.switches), (2, vec![7, 9], 1100));
+    let target = Target::processes(&script.root(), vec![8, 10]).expect("they are there");
+    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
+    assert_eq!(observation.older_children, None);
 }
 
 #[test]

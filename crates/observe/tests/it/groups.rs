@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use switchcost_facts::Root;
@@ -75,34 +77,43 @@ pub(crate) fn hierarchies(controller: &str) -> Vec<PathBuf> {
     [first, second].concat()
 }
 
-/// Short programs that come to a group from outside, one after another, and whether each of them is observed.
-fn are_observed(hierarchy: &Path) {
-    let Some(group) = Group::below(hierarchy) else { return println!("skipped: no group in {}", hierarchy.display()) };
+/// Short programs that come to a group from outside, one after another, and how many tasks of this name are observed; none where there is
+/// no group to be had.
+fn observed_of(name: &str, hierarchy: &Path, runs: usize, program: fn(&Path) -> Command) -> Option<u64> {
+    let Some(group) = Group::below(hierarchy) else {
+        println!("skipped: no group in {}", hierarchy.display());
+        return None;
+    };
     let below = group.folder.join("below");
     fs::create_dir(&below).expect("a group below it");
-    let Some(mut observer) = observer(Options::default()) else { return drop(fs::remove_dir(&below)) };
+    let Some(mut observer) = observer(Options::default()) else {
+        let _ = fs::remove_dir(&below);
+        return None;
+    };
     let target = Target::group(&Root::system(), &group.folder.to_string_lossy()).expect("it is one");
     let task = Task {
         target,
-        duration: Some(Nanos::millis(1_000)),
+        duration: Some(Nanos::seconds(60)),
         is_endless: false,
         wants_scheduler_time: false,
         requests: Requests::Unknown,
     };
+    let done = Arc::new(AtomicBool::new(false));
     let runner = std::thread::spawn({
+        let done = Arc::clone(&done);
         let folders = [group.folder.clone(), below.clone()];
         move || {
             std::thread::sleep(Duration::from_millis(150));
-            for at in 0..40 {
-                let script = format!("echo $$ > {}/cgroup.procs && exec /bin/true", folders[at % 2].display());
-                let status = Command::new("sh").args(["-c", &script]).status();
+            for at in 0..runs {
+                let status = program(&folders[at % 2]).status();
                 assert!(status.is_ok_and(|status| status.success()), "it comes to the group");
             }
+            done.store(true, Relaxed);
         }
     });
     observer.tick();
     let empty = Observation::empty(manifest(&Root::system()), String::new());
-    let counted = observe(observer, task, &Root::system(), &empty, &mut NoListener).expect("it is observed");
+    let counted = observe(observer, task, &Root::system(), &empty, &mut Until(done)).expect("it is observed");
     runner.join().expect("they ran");
     for _ in 0..100 {
         if fs::remove_dir(&below).is_ok() {
@@ -110,18 +121,17 @@ fn are_observed(hierarchy: &Path) {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let seen: u64 = counted.tasks.iter().filter(|tasks| tasks.name == "true").map(|tasks| tasks.count).sum();
-    assert_eq!(seen, 40, "in {}: {:?}", hierarchy.display(), counted.tasks);
+    Some(counted.tasks.iter().filter(|tasks| tasks.name == name).map(|tasks| tasks.count).sum())
 }
 
-/// No one listens.
-struct NoListener;
+/// No one listens; it ends when all is done.
+struct Until(Arc<AtomicBool>);
 
-impl Listener for NoListener {
+impl Listener for Until {
     type Error = ObserveError;
 
     fn should_stop(&self) -> bool {
-        false
+        self.0.load(Relaxed)
     }
 
     fn take(&mut self, _: Event) {}
@@ -142,5 +152,37 @@ fn short_programs_that_come_to_a_group_are_observed() {
     if all.is_empty() {
         println!("skipped: there is no control group to be had");
     }
-    all.iter().for_each(|hierarchy| are_observed(hierarchy));
+    for hierarchy in all {
+        let seen = observed_of("true", &hierarchy, 40, |folder| {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("echo $$ > {}/cgroup.procs && exec /bin/true", folder.display())]);
+            command
+        });
+        assert!(seen.is_none_or(|seen| seen == 40), "{seen:?} of 40 in {}", hierarchy.display());
+    }
+}
+
+/// The kernel names the first of them alone.
+#[test]
+fn threads_of_a_process_that_comes_to_a_group_are_observed_at_once() {
+    let _turn = turn();
+    let has_threads = Command::new("perl").args(["-Mthreads", "-e", "1"]).status().is_ok_and(|status| status.success());
+    if !has_threads {
+        return println!("skipped: there is no perl with threads");
+    }
+    for hierarchy in hierarchies("freezer") {
+        // They live for some milliseconds, ten times less than what is between two looks.
+        let seen = observed_of("perl", &hierarchy, 8, |folder| {
+            let script = format!(
+                "use threads; pipe(my $r, my $w);
+                 my @t = map {{ threads->create(sub {{ sysread($r, my $x, 1); select(undef, undef, undef, 0.001) }}) }} 1..3;
+                 open(my $f, '>', '{}/cgroup.procs') or die; print $f $$; close($f) or die; syswrite($w, 'xxx'); $_->join for @t",
+                folder.display()
+            );
+            let mut command = Command::new("perl");
+            command.args(["-e", &script]);
+            command
+        });
+        assert!(seen.is_none_or(|seen| seen == 8 * 4), "{seen:?} of 32 in {}", hierarchy.display());
+    }
 }

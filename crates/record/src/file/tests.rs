@@ -75,5 +75,8 @@ fn says_how_many_lines_a_full_disk_took() {
         "run.jsonl took 41 lines and then no more (No space left on device (os error 28)), need room for the rest; \
          free some space or choose another place with --record. What was written is whole: switchcost report run.jsonl"
     );
+    writer.path = PathBuf::from("my run.jsonl");
+    let error = writer.append(&line).expect_err("full").to_string();
+    assert!(error.ends_with("What was written is whole: switchcost report 'my run.jsonl'"), "{error}");
     assert_eq!((writer.lines, writer.whole_bytes, writer.chain), (41, 4_100, chain), "what did not fit does not count");
 }

@@ -13,6 +13,7 @@ use crate::for_programs::{Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::plain::as_argument;
 use crate::quantity::time;
 
 impl OutputFormat for &InTurns {
@@ -34,7 +35,8 @@ impl InEveryFormat for InTurns {
             None
         } else {
             screen::add_with(page, &self.comparison, Which::All, &notes(self));
-            Some(format!("all of it: switchcost compare --details {0}/base {0}/new", self.folder))
+            let [base, new] = ["base", "new"].map(|side| as_argument(format!("{}/{side}", self.folder)));
+            Some(format!("all of it: switchcost compare --details {base} {new}"))
         };
         page.heading("Set-ups", &ran(self));
         let texts = [&self.base, &self.new].map(|arm| [&arm.setup, &arm.wrapper, &arm.undo]);

@@ -166,6 +166,9 @@ fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
         assert!(text.contains(words), "no '{words}' in {text}");
     }
     assert!(text.lines().count() <= 45, "{text}");
+    let elsewhere = InTurns { folder: "my runs/ab".to_owned(), ..in_turns(Ended::Budget, None) };
+    let text = render_in_turns(&elsewhere, Format::Table, Style::default());
+    assert!(text.contains("all of it: switchcost compare --details 'my runs/ab/base' 'my runs/ab/new'\n"), "{text}");
     let open = render_in_turns(&in_turns(Ended::Power, None), Format::Table, Style::default());
     assert!(open.contains("Enough runs for what was asked for (2.00 %)"), "{open}");
 }

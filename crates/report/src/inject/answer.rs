@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use switchcost_analysis::Estimate;
-use switchcost_analysis::injection::{Doubt, Findings, FootprintFinding, LEAST_NS, USUAL_RATE, doubt};
+use switchcost_analysis::injection::{Doubt, Findings, FootprintFinding, USUAL_RATE, doubt};
 use switchcost_injection::Injection;
 
 use crate::observe::name;
@@ -51,13 +51,13 @@ fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, co
 /// A result that cannot be, and what is probably the cause.
 pub(super) fn of_doubt(record: &Injection, findings: &Findings) -> Option<String> {
     let what = match doubt(record, findings)? {
-        Doubt::BelowSwitches(cost) => format!(
+        Doubt::BelowSwitches { cost_ns, least_ns } => format!(
             "with nothing touched a preemption would cost {}, less than the two switches that it takes: {} at least by all that is published",
-            with_interval(&cost),
-            time(LEAST_NS)
+            with_interval(&cost_ns),
+            time(least_ns)
         ),
-        Doubt::ColdCachesBelowZero(reload) => {
-            format!("cold caches would cost {}: less than nothing", with_interval(&reload))
+        Doubt::ColdCachesBelowZero { reload_ns } => {
+            format!("cold caches would cost {}: less than nothing", with_interval(&reload_ns))
         }
     };
     Some(format!(

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_analysis::injection::{Findings, ServiceFindings};
+use switchcost_analysis::injection::{Doubt, Findings, ServiceFindings, doubt};
 use switchcost_injection::{Group, Injection, Other, Plan, Run};
 use switchcost_record::HostManifest;
 
@@ -21,6 +21,8 @@ pub(crate) struct Report<'a> {
     plan: &'a Plan,
     /// Whether it came to its end.
     is_complete: bool,
+    /// Why the result cannot be; null where nothing speaks against it.
+    doubt: Option<Doubt>,
     #[serde(flatten)]
     findings: &'a Findings,
     /// As in the record.
@@ -47,6 +49,7 @@ pub(super) fn report<'a>(record: &'a Injection, findings: &'a Findings) -> Repor
         command: &header.command,
         plan: &header.plan,
         is_complete: record.end.as_ref().is_some_and(|end| !end.is_interrupted),
+        doubt: doubt(record, findings),
         findings,
         runs: &record.runs,
         service: findings.service.as_ref(),

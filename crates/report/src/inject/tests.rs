@@ -61,11 +61,18 @@ fn what_was_not_measured_is_reported_with_its_reason() {
 fn a_result_that_cannot_be_is_reported_with_what_is_probably_the_cause() {
     let mut record = small();
     let doubted = "probably does not do the same work each time, as it has to";
-    assert!(!reported(&record).contains(doubted));
+    let json = |record: &Injection| -> serde_json::Value {
+        let text = render(record, &analyse(record), Format::Json, Style::default());
+        serde_json::from_str(&text).expect("JSON")
+    };
+    assert!(!reported(&record).contains(doubted) && json(&record)["doubt"].is_null());
     // As if more touched cost less.
     record.runs.iter_mut().for_each(|run| run.footprint = 1 - run.footprint.min(1));
     let found = reported(&record);
     assert!(found.contains("This result cannot be: cold caches would cost ") && found.contains(doubted), "{found}");
+    let doubt = json(&record)["doubt"].clone();
+    let is_below = doubt["reload_ns"]["high"].as_f64().is_some_and(|high| high < 0.0);
+    assert!(doubt["what"] == "cold-caches-below-zero" && is_below, "{doubt}");
 }
 
 #[test]

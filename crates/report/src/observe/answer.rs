@@ -3,6 +3,7 @@ use switchcost_analysis::observation::{
 };
 use switchcost_observation::{Observation, Source, Subject};
 
+use crate::entry::Tone;
 use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::time;
@@ -11,15 +12,22 @@ use crate::simulate::amount::{count, rounded, share};
 /// A name longer than this is cut in a sentence: a command may be any length.
 const LONGEST: usize = 40;
 
-/// The answer: what switching costs, how often it happens, and what is most likely to help.
+/// The answer: what switching costs, how often it happens, and what is most likely to help. Where others do the work, how to observe these.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
+    page.paragraph(&answer(observation, findings));
+    if let Some((text, command)) = busier_children(observation, findings) {
+        page.paragraph(&text);
+        page.line(&format!("  {command}"), Tone::Usual);
+    }
+}
+
+fn answer(observation: &Observation, findings: &Findings) -> String {
     if findings.all.switches == 0 {
-        page.paragraph(&format!(
+        return format!(
             "{} did not switch in {}: there is no cost to report.",
             first_words(&observation.subject),
             seconds(findings.seconds)
-        ));
-        return;
+        );
     }
     let mut text = cost(observation, findings);
     text += &format!(" {}", often(observation, findings));
@@ -37,7 +45,22 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     for advice in advice.take(2) {
         text += &format!(" {}", advised(advice));
     }
-    page.paragraph(&text);
+    text
+}
+
+/// Children of the observed that were there before and switch more often than they do.
+fn busier_children(observation: &Observation, findings: &Findings) -> Option<(String, String)> {
+    let older = observation.older_children.as_ref().filter(|older| older.switches > findings.all.switches)?;
+    let Subject::Processes(observed) = &observation.subject else { return None };
+    let (children, are, them) = if older.processes == 1 { ("child", "is", "it") } else { ("children", "are", "them") };
+    let text = format!(
+        "{} older {children} of {} {are} not observed, and switched more often: {} times. To observe {them}, too:",
+        count(older.processes),
+        subject(&observation.subject),
+        count(older.switches)
+    );
+    let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    Some((text, format!("switchcost observe -p \"{} $(pgrep -P {})\" -d 10s", list(observed), list(&older.parents))))
 }
 
 fn cost(observation: &Observation, findings: &Findings) -> String {

@@ -2,7 +2,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::observation::Findings;
 use switchcost_observation::{
-    Calibration, CpuTime, LongWait, Lost, Moment, Observation, OwnCost, SliceExtensions, Source, Subject, Throttled,
+    Calibration, CpuTime, LongWait, Lost, Moment, Observation, OlderChildren, OwnCost, SliceExtensions, Source,
+    Subject, Throttled,
 };
 use switchcost_record::HostManifest;
 
@@ -19,6 +20,8 @@ pub(crate) struct Report<'a> {
     host: &'a HostManifest,
     /// What was observed.
     subject: &'a Subject,
+    /// Processes that the observed ones had started before, and which were not observed; null where there were none.
+    older_children: Option<&'a OlderChildren>,
     /// Requests served in the window; null where that is not known.
     requests: Option<u64>,
     /// How it was counted, and so what is known at all.
@@ -57,6 +60,7 @@ pub(super) fn report<'a>(observation: &'a Observation, findings: &'a Findings) -
         started_at: &observation.started_at,
         host: &observation.host,
         subject: &observation.subject,
+        older_children: observation.older_children.as_ref(),
         requests: observation.requests,
         source: observation.source,
         not_counted_by: &observation.not_counted_by,

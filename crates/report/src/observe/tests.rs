@@ -5,7 +5,7 @@ use std::path::Path;
 use switchcost_analysis::observation::analyse;
 use switchcost_observation::{
     Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, KnownBy, KnownPoint, KnownReload, Load, LongWait,
-    Observation, Pair, Reload, Source, Subject, Throttled, Waits, Why,
+    Observation, OlderChildren, Pair, Reload, Source, Subject, Throttled, Waits, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -85,6 +85,21 @@ pub(super) fn large() -> Observation {
 
 fn screen(observation: &Observation) -> String {
     render(observation, &analyse(observation), By::Program, Format::Table, Style::default())
+}
+
+#[test]
+fn children_that_were_there_before_and_do_the_work_are_named_with_how_to_observe_them() {
+    let of = |processes, switches| {
+        let older_children = Some(OlderChildren { processes, parents: vec![7, 9], switches });
+        let tasks = small().tasks;
+        screen(&Observation { subject: Subject::Processes(vec![7, 8]), older_children, tasks, ..small() })
+    };
+    let text = of(1200, 1_000_000);
+    let words = "1,200 older children of 2 processes are not observed, and switched more often: 1,000,000 times. To observe them, too:\n";
+    let flat = text.replace('\n', " ");
+    assert!(flat.contains(&words.replace('\n', "   switchcost observe -p \"7,8 $(pgrep -P 7,9)\" -d 10s ")), "{text}");
+    assert!(of(1, 1_000_000).contains("1 older child of 2 processes is not observed"));
+    assert!(!of(1200, 0).contains("older"), "what is idle is no loss");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 use switchcost_analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
+use switchcost_record::LEFT_OUT;
 use switchcost_simulation_result::{LostCycles, PrivateBy, Simulation, TraceFacts};
 
 use super::amount::{as_time, count, cycles, filled, rounded, share};
 use super::time_lost;
+use crate::entry::Tone;
 use crate::page::Page;
-use crate::plain::plain;
+use crate::plain::{as_argument, plain};
 
 /// The answer to the user's question, one sentence a design, three at most.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
@@ -22,8 +24,9 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if switches == 0 {
         return page.paragraph("Nothing can be said about switches: the trace holds none.");
     }
-    if let Some(text) = too_few(head, first) {
+    if let Some((text, command)) = too_few(head, first) {
         page.paragraph(&text);
+        page.line(&format!("  {command}"), Tone::Usual);
     }
     // What others gain is in the table.
     let mut text = sentence(first) + &parties(first) + &time_lost::sentence(first) + &lost_to(first);
@@ -65,19 +68,20 @@ fn alone(findings: &Findings) -> String {
 const WANTED_TURNS: u64 = 200;
 
 /// Before any number: there is no interval, and what to type to get one.
-fn too_few(head: &Simulation, design: &DesignFinding) -> Option<String> {
+fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)> {
     let segments = design.groups.first()?.segments;
     let is_alone = design.average_cost_cycles.estimate.is_some() && design.average_cost_cycles.low.is_none();
     if !is_alone || segments >= FEWEST_SEGMENTS {
         return None;
     }
-    Some(format!(
-        "Too few switches for an interval: found {} turns, need {FEWEST_SEGMENTS}. The numbers below are of these turns alone. For \
-         shorter turns of the same trace type: switchcost simulate {} --quantum {}; or trace for longer.",
-        count(segments),
-        head.trace.source,
-        shorter_quantum(&head.trace, segments)
-    ))
+    let text = format!(
+        "Too few switches for an interval: found {} turns, need {FEWEST_SEGMENTS}. The numbers below are of these turns alone. Trace for \
+         longer, or have shorter turns of the same trace:",
+        count(segments)
+    );
+    let source = head.trace.source.as_str();
+    let named = if source == LEFT_OUT { "TRACE".to_owned() } else { as_argument(source) };
+    Some((text, format!("switchcost simulate {named} --quantum {}", shorter_quantum(&head.trace, segments))))
 }
 
 /// Of the quantum as it is, so many turns; where there is none, or more of the trace is one program alone, all instructions are divided.

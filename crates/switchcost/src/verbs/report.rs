@@ -81,8 +81,7 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     }
     // The newest record is what is shown where none is named.
     let is_newest = runs::newest_record().is_ok_and(|newest| newest == path);
-    let record =
-        if is_newest { String::new() } else { format!(" {}", switchcost_report::plain(&path.display().to_string())) };
+    let record = if is_newest { String::new() } else { format!(" {}", switchcost_report::as_argument(path)) };
     format!(
         "{text}\nall of it: switchcost report --details{record}\nfigures:   switchcost report -o page.html{record}\n\
          raw data:  {}\n",

@@ -71,12 +71,15 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     let wanted = "failed to choose a place for the records: found --record with 3 simulations, need one; leave it away: they are kept in \
                   the usual folder";
     assert!(several.stderr.contains(wanted), "{}", several.stderr);
-    let shown = place.run(&simulate);
-    assert!(
-        shown.stdout.contains("Orders of turns") && shown.stdout.contains("curves: switchcost report -o"),
-        "{}",
-        shown.stdout
+    let mut elsewhere = place.command(&simulate);
+    let shown = crate::common::ran(
+        elsewhere.env("XDG_STATE_HOME", place.path("my runs")).output().expect("the program starts"),
     );
+    assert!(shown.stdout.contains("Orders of turns"), "{}", shown.stdout);
+    let curves = shown.stdout.lines().find_map(|line| line.strip_prefix("curves: ")).expect("a command");
+    assert!(curves.starts_with("switchcost report -o page.html '"), "{curves}");
+    let drawn = place.run_as_printed(curves);
+    assert_eq!((drawn.code, drawn.stderr.as_str()), (0, ""), "{curves}");
 }
 
 #[test]

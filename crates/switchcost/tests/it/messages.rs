@@ -51,6 +51,12 @@ fn a_limit_that_bites_is_named() {
         ("-d 60000", &walks("10"), 1, "with memory for data limited to 60000 KiB (ulimit -d), need more"),
         ("-s 128", &["man"], 1, "found a stack of 128 KiB"),
         ("-t 1", &walks("1000000"), 152, "found the limit on CPU time reached (ulimit -t), need more"),
+        (
+            "-n 8",
+            &["observe", "-d", "1s", "--no-calibration", "--", "true"],
+            2,
+            "true\": Too many open files (os error 24), need one more open file than this process may have; raise the limit: ulimit -n",
+        ),
         ("-n 40", &["doctor", "--details"], 3, "open files of 40"),
         ("-c 0", &["trace", "walks", "--size", "4KiB", "-o", text(&record)], 0, "instructions"),
     ] {

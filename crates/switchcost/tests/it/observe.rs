@@ -232,6 +232,30 @@ fn what_a_command_leaves_running_is_reported() {
 }
 
 #[test]
+fn who_forked_before_is_reported_with_how_to_observe_its_children() {
+    let place = Place::new();
+    let script = "perl -e '$| = 1; print qq(x); select(undef, undef, undef, 0.002) while 1' & read line; kill $!";
+    let mut parent = std::process::Command::new("sh");
+    let mut parent = parent.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
+    parent.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("its child runs");
+    let number = parent.id().to_string();
+    let usual = ["observe", "--no-calibration", "-d", "500ms", "-p", &number];
+    let alone = place.run(&usual);
+    // With a window and a machine of its own, as it is printed.
+    let command =
+        alone.stdout.lines().find_map(|line| line.strip_prefix("  switchcost observe -p ")).map(str::to_owned);
+    let with_child = command.as_ref().map(|command| {
+        place.run_as_printed(&format!("switchcost observe --no-calibration -p {}", command.replace("10s", "500ms")))
+    });
+    drop(parent.stdin.take());
+    parent.wait().expect("our child");
+    assert!(alone.stdout.contains(&format!("1 older child of process {number} is not observed")), "{}", alone.stdout);
+    let with_child = with_child.expect("a command");
+    assert!(with_child.stdout.contains("2 processes"), "{command:?}: {} {}", with_child.stdout, with_child.stderr);
+    assert!(!with_child.stdout.contains("older child"), "{}", with_child.stdout);
+}
+
+#[test]
 fn counts_alone_have_causes_and_no_times() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();

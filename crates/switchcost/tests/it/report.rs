@@ -57,6 +57,20 @@ fn a_record_is_never_overwritten() {
 }
 
 #[test]
+fn commands_that_it_prints_work_whatever_the_record_is_called() {
+    let place = Place::new();
+    let record = place.path("my run's $HOME & more.parquet");
+    fs::copy(sample("simulation-1.parquet"), &record).expect("copied");
+    let shown = place.run(&["report", text(&record)]).stdout;
+    for (title, made) in [("all of it: ", None), ("figures:   ", Some("page.html"))] {
+        let command = shown.lines().find_map(|line| line.strip_prefix(title)).expect("a command");
+        let ran = place.run_as_printed(command);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{command}");
+        assert!(made.is_none_or(|made| place.path(made).is_file()), "{command}");
+    }
+}
+
+#[test]
 fn without_every_record_there_is_no_page() {
     let place = Place::new();
     let page = place.path("page.html");

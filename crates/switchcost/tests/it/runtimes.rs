@@ -64,6 +64,30 @@ fn hand_offs_of_six_runtimes_are_measured() {
     }
 }
 
+/// Numbers of processes that are no more, of which files are named in `folder` as `prefix` and the number.
+fn left_in(folder: &str, prefix: &str) -> Vec<u32> {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let numbers = names.filter_map(|name| name.to_str()?.strip_prefix(prefix)?.parse::<u32>().ok());
+    numbers.filter(|number| !Path::new(&format!("/proc/{number}")).exists()).collect()
+}
+
+/// They are killed when they are done.
+#[test]
+fn runtimes_leave_no_counters_behind() {
+    let user = std::env::var("USER").unwrap_or_else(|_| "root".to_owned());
+    let folders = [("/dev/shm".to_owned(), "mono."), (format!("/tmp/hsperfdata_{user}"), "")];
+    let left = || folders.each_ref().map(|(folder, prefix)| left_in(folder, prefix));
+    let (place, before) = (Place::new(), left());
+    let json = measured(&place, "10s", &["--runtime", "mono/semaphore,java/virtual-park"]);
+    for name in ["mono", "java"].iter().filter(|name| of(&json, name)["handoff_ns"]["estimate"].is_null()) {
+        println!("skipped: {name}: {}", of(&json, name)["why"]);
+    }
+    for (at, after) in left().into_iter().enumerate() {
+        let new: Vec<u32> = after.into_iter().filter(|number| !before[at].contains(number)).collect();
+        assert!(new.is_empty(), "{new:?} in {}", folders[at].0);
+    }
+}
+
 /// A shell that says what a ring whose hand-offs take so long would: in a row of TOML each, as a reader would add one.
 fn made_up(folder: &Path, name: &str, handoff_ns: u32) -> String {
     let script = format!(

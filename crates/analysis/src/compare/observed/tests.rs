@@ -74,6 +74,7 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
         host: testing::host(),
         subject: Subject::Command(vec!["server".to_owned()]),
         window_ns: Nanos(10_000_000_000),
+        older_children: None,
         is_unfinished: false,
         requests: None,
         source: Source::Bpf,

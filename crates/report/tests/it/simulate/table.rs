@@ -1,4 +1,5 @@
 use switchcost_analysis::simulation::{Cost, Group, GroupFinding, over_orders, over_trials};
+use switchcost_record::LEFT_OUT;
 use switchcost_report::{Format, Style, simulate};
 use switchcost_simulation_result::PrivateBy;
 
@@ -94,15 +95,27 @@ fn what_happens_once_is_distinguished_from_what_each_switch_costs() {
 
 #[test]
 fn with_too_few_switches_the_answer_begins_with_what_to_type() {
-    let (head, mut findings) = whole();
+    let (mut head, mut findings) = whole();
     let design = &mut findings.designs[0];
     design.groups[0].segments = 23;
     (design.average_cost_cycles.low, design.average_cost_cycles.high) = (None, None);
     for style in [Style::default(), DETAILED] {
+        let says = "Too few switches for an interval: found 23 turns, need 40. The numbers below are of these turns alone. Trace for \
+                    longer, or have shorter turns of the same trace:   switchcost simulate two.trace --quantum 46000 ";
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
-        let says = "Too few switches for an interval: found 23 turns, need 40. The numbers below are of these turns alone. For \
-                    shorter turns of the same trace type: switchcost simulate two.trace --quantum 46000; or trace for longer.";
         assert!(text.starts_with(says), "{text}");
+    }
+    // A command that is copied names the trace, whatever it is called, and is never wrapped.
+    for (source, named) in [
+        ("my trace of two  programs, with a name that is too long for a line of the screen.sct", None),
+        ("-\u{1b}.sct", Some("$'./-\\033.sct'")),
+        (LEFT_OUT, Some("TRACE")),
+    ] {
+        head.trace.source = source.to_owned();
+        let text = simulate::render(&head, &findings, Format::Table, Style::default());
+        let named = named.map_or_else(|| format!("'{source}'"), str::to_owned);
+        let line = format!("  switchcost simulate {named} --quantum 46000");
+        assert!(text.lines().any(|shown| shown == line), "{text}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use switchcost_analysis::simulation::{Findings, Options};
-use switchcost_report::plain;
+use switchcost_report::as_argument;
 use switchcost_simulation_record::WriteSimulationError;
 use switchcost_simulation_result::Simulation;
 
@@ -70,8 +70,7 @@ impl Several {
         if self.records.is_empty() {
             return String::new();
         }
-        let names: Vec<String> =
-            self.records.iter().map(|path| plain(&path.display().to_string()).into_owned()).collect();
+        let names: Vec<String> = self.records.iter().map(as_argument).collect();
         format!("\ncurves: switchcost report -o page.html {}\n", names.join(" "))
     }
 

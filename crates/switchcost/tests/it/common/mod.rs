@@ -108,6 +108,14 @@ impl Place {
         self.run(&[&usual[..], arguments].concat())
     }
 
+    /// Runs a command that the program has printed, copied into a shell.
+    pub(crate) fn run_as_printed(&self, command: &str) -> Ran {
+        let script = format!("switchcost() {{ \"$PROGRAM\" \"$@\"; }}; {command}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]).current_dir(self.folder()).env("PROGRAM", env!("CARGO_BIN_EXE_switchcost"));
+        ran(shell.env("XDG_STATE_HOME", self.folder.path()).output().expect("a shell"))
+    }
+
     /// The same, read as JSON.
     pub(crate) fn measure_json(&self, arguments: &[&str]) -> Value {
         self.measure(&[arguments, &["--format", "json"]].concat()).json()
