@@ -282,7 +282,7 @@ pub struct GroupFinding {
     /// Half of them run at most so many; `None` where the record holds sums over segments.
     pub median_instructions: Option<u64>,
     /// Net cost of a switch, up to the cut-off, without first touches. It is what is lost, less what is gained, and what the state of
-    /// replacement and prefetch differs by.
+    /// replacement, prefetch and buffers differs by.
     pub cost_cycles: Cost,
     /// Of those, lost to others.
     pub lost_cycles: Cost,
@@ -658,7 +658,7 @@ pub struct DesignFinding {
     pub lost_cycles: Cost,
     /// Of these, gained from others: saved by lines that they brought in.
     pub gained_cycles: Cost,
-    /// Of these, what the state of replacement and prefetch differs by, and of buffers and buses.
+    /// Of these, what the state of replacement, prefetch and buffers differs by, and of buffers and buses.
     pub state_cycles: Cost,
     /// All cycles saved at [first touches](../method/simulation.md#cycles-gained), once, and in no other number; `None` where lookups were not
     /// compared: there they are in the cost, as a gain.

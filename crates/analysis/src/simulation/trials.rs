@@ -21,7 +21,7 @@ pub struct TrialFinding {
     pub lost_cycles: Cost,
     /// Mean of what each trial gained from others, a switch.
     pub gained_cycles: Cost,
-    /// Mean of what the state of replacement and prefetch differs by, a switch.
+    /// Mean of what the state of replacement, prefetch and buffers differs by, a switch.
     pub state_cycles: Cost,
     /// Overhead over trials, as a share.
     pub overhead: Cost,

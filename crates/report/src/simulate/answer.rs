@@ -183,7 +183,7 @@ fn parties(design: &DesignFinding) -> String {
         text += &format!("; those that they bring in save {}", cycles(gained));
     }
     if state.estimate.is_some_and(|cycles| cycles != 0.0) && !state.is_covering_zero() {
-        text += &format!("; replacement and prefetch differ by {}", cycles(state));
+        text += &format!("; replacement, prefetch and buffers differ by {}", cycles(state));
     }
     text + "."
 }
