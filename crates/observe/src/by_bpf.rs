@@ -5,24 +5,27 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use aya::maps::{MapData, Queue, RingBuf};
 use switchcost_facts::Root;
-use switchcost_observation::{CpuTime, Event, EventKind, Histogram, InScheduler, Lost, OwnCost, Source, Thread};
+use switchcost_observation::{
+    CpuTime, Event, EventKind, Histogram, InScheduler, Lost, Observation, OwnCost, Source, Thread,
+};
 use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::counted::{Counted, Options, Totals};
 use crate::cpus::Cpus;
 use crate::in_flight::InFlight;
 use crate::kernel::{Kernel, NoBpf};
 use crate::layout::{self, Control, Neighbour, TASKS, target, task_state};
 use crate::longest;
 use crate::memory::{self, Memory};
+use crate::options::Options;
 use crate::own_cost;
 use crate::relatives::relatives;
 use crate::stacks::Stacks;
 use crate::subject::GroupId;
 use crate::sums::Sums;
 use crate::tables::Tables;
+use crate::totals::Totals;
 
 /// Counts from its start until it is dropped. Nothing stays in the kernel then, however this process ends.
 pub(crate) struct ByBpf {
@@ -181,7 +184,7 @@ impl ByBpf {
     }
 
     /// Ends the observation.
-    pub(crate) fn finish(mut self) -> Result<Counted, NoBpf> {
+    pub(crate) fn finish(mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         // While it is still counted who runs.
         let _ = self.kernel.look();
         let in_flight = self.in_flight();
@@ -189,17 +192,17 @@ impl ByBpf {
         self.own_cost.end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
         self.kernel.detach();
         let stacks = self.stacks.take().map(Stacks::finish);
-        Ok(Counted { stacks, ..self.read(&in_flight)? })
+        Ok(Observation { stacks, ..self.read(&in_flight, empty)? })
     }
 
     /// What was counted so far.
-    pub(crate) fn so_far(&mut self) -> Result<Counted, NoBpf> {
+    pub(crate) fn so_far(&mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         let _ = self.kernel.look();
         let in_flight = self.in_flight();
-        self.read(&in_flight)
+        self.read(&in_flight, empty)
     }
 
-    fn read(&mut self, in_flight: &InFlight) -> Result<Counted, NoBpf> {
+    fn read(&mut self, in_flight: &InFlight, empty: &Observation) -> Result<Observation, NoBpf> {
         self.tick();
         let mut sums = self.sums.clone();
         let mut waits = Vec::new();
@@ -236,10 +239,8 @@ impl ByBpf {
             switches: self.own_cost.switches,
             user_ns: Nanos(0),
         };
-        let own_cost = Some(own_cost);
-        Ok(Counted {
+        Ok(Observation {
             source: if self.counts_only { Source::BpfCounts } else { Source::Bpf },
-            not_counted_by: Vec::new(),
             cpus: if self.counts_only { Vec::new() } else { self.cpus(in_flight) },
             tasks: sums.into_tasks(),
             pairs,
@@ -247,8 +248,8 @@ impl ByBpf {
             longest_waits,
             in_scheduler: self.in_scheduler(),
             lost,
-            own_cost,
-            stacks: None,
+            own_cost: Some(own_cost),
+            ..empty.clone()
         })
     }
 

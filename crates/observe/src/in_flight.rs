@@ -7,10 +7,10 @@ use switchcost_facts::Root;
 use switchcost_observation::{Why, bucket_of};
 use switchcost_units::Nanos;
 
-use crate::counted::Totals;
 use crate::layout::{BUCKETS, CPUS, Cpu, KERNEL_THREAD, Neighbour, RUNS, Run, TASKS, Task, Wait, process, task_state};
 use crate::subject::{name_of, process_of};
 use crate::tables::Tables;
+use crate::totals::Totals;
 
 /// Where things are among the fields of /proc/PID/stat, from behind the name.
 const FLAGS: usize = 6;

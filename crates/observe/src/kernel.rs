@@ -11,8 +11,8 @@ use switchcost_host::signals::undisturbed;
 use switchcost_remedies::of_limits;
 
 use crate::container;
-use crate::counted::Options;
 use crate::layout::{NeighbourWords, TASKS};
+use crate::options::Options;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 

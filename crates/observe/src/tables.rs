@@ -8,11 +8,11 @@ use switchcost_host::shared_file::SharedFile;
 use switchcost_units::Nanos;
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::counted::Totals;
 use crate::kernel::Kernel;
 use crate::layout::{
     CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task, task_state,
 };
+use crate::totals::Totals;
 
 /// Where words of a task are; the number of its process is the upper half of the first.
 const TGID: usize = 0;

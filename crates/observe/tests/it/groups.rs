@@ -6,7 +6,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use switchcost_facts::Root;
-use switchcost_host::machine::manifest;
 use switchcost_observation::{Event, Observation};
 use switchcost_observe::{Backend, Listener, NoBpf, Notice, ObserveError, Options, Requests, Target, Task, observe};
 use switchcost_units::Nanos;
@@ -101,8 +100,7 @@ fn are_observed(hierarchy: &Path) {
         }
     });
     observer.tick();
-    let empty = Observation::empty(manifest(&Root::system()), String::new());
-    let counted = observe(observer, task, &Root::system(), &empty, &mut NoListener).expect("it is observed");
+    let counted = observe(observer, task, &Root::system(), &mut NoListener).expect("it is observed");
     runner.join().expect("they ran");
     for _ in 0..100 {
         if fs::remove_dir(&below).is_ok() {
