@@ -67,9 +67,6 @@ const volatile __u8 wants_scheduler_time = 0;
 // The same of all times that take a clock, and of neighbours: a third of what all else does is to read it.
 const volatile __u8 counts_only = 0;
 
-// The process that observes.
-const volatile __u32 own_process = 0;
-
 // Processes and threads to be observed, by their numbers, besides what those start that are.
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);

@@ -146,7 +146,7 @@ SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_struct *task, bool is_process)
 {
     struct control *c = controls();
-    if (!c || !c->group || task->tgid == own_process || !is_observed(group, c))
+    if (!c || !c->group || is_own(task) || !is_observed(group, c))
         return 0;
     struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!ref || ref->place)

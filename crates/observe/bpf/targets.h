@@ -5,6 +5,7 @@
 #pragma once
 
 #include "maps.h"
+#include "own.h"
 
 static __always_inline void take_place(struct ref *ref, struct task_struct *task, struct control *c)
 {
@@ -29,10 +30,9 @@ static __always_inline void take_place(struct ref *ref, struct task_struct *task
     ref->place = place;
 }
 
-// With all tasks the observer's own are not meant.
 static __always_inline bool is_of_all(struct task_struct *task, struct control *c)
 {
-    return c->all && task->tgid != own_process;
+    return c->all && !is_own(task);
 }
 
 // Control groups below one another.
@@ -55,7 +55,7 @@ static __always_inline bool is_observed(struct cgroup *group, struct control *c)
 // A child may be born into another group than its parent's, of version 2.
 static __always_inline bool is_born_into_group(struct task_struct *child, struct control *c)
 {
-    return bpf_core_field_exists(child->cgroups) && c->group && child->tgid != own_process
+    return bpf_core_field_exists(child->cgroups) && c->group && !is_own(child)
            && is_observed(child->cgroups->dfl_cgrp, c);
 }
 
