@@ -201,33 +201,7 @@ mod tests {
             runtime: None,
             switches: None,
         };
-        CaseFinding {
-            case,
-            verdict: Verdict::Measured,
-            direct_ns: None,
-            total_ns: None,
-            indirect_ns: None,
-            indirect_kernel_ns: None,
-            indirect_reload_ns: None,
-            reload: None,
-            direct_cycles: None,
-            between_runs: None,
-            shared: None,
-            cycles: None,
-            handoff_ns: None,
-            round_trip_ns: None,
-            baseline_ns: None,
-            walk_ns: None,
-            switches_per_handoff: None,
-            involuntary_share: None,
-            repetitions_ns: Vec::new(),
-            tail_ns: None,
-            counters: Vec::new(),
-            reload_bound_ns: None,
-            sanity_band_ns: None,
-            excluded: switchcost_analysis::Excluded::default(),
-            flags: Vec::new(),
-        }
+        CaseFinding::bare(case)
     }
 
     #[test]

@@ -57,33 +57,7 @@ pub(crate) fn on(cpus: [u32; 2], relation: Relation) -> Case {
 
 /// A result without numbers.
 pub(crate) fn bare(case: Case) -> CaseFinding {
-    CaseFinding {
-        case,
-        verdict: Verdict::Measured,
-        direct_ns: None,
-        total_ns: None,
-        indirect_ns: None,
-        indirect_kernel_ns: None,
-        indirect_reload_ns: None,
-        reload: None,
-        direct_cycles: None,
-        between_runs: None,
-        shared: None,
-        cycles: None,
-        handoff_ns: None,
-        round_trip_ns: None,
-        baseline_ns: None,
-        walk_ns: None,
-        switches_per_handoff: None,
-        involuntary_share: None,
-        repetitions_ns: Vec::new(),
-        tail_ns: None,
-        counters: vec![],
-        reload_bound_ns: None,
-        sanity_band_ns: None,
-        excluded: Excluded { total: 0, of: 220, by_reason: BTreeMap::new() },
-        flags: vec![],
-    }
+    CaseFinding { excluded: Excluded { total: 0, of: 220, by_reason: BTreeMap::new() }, ..CaseFinding::bare(case) }
 }
 
 /// A result whose direct cost is about `ns`.
