@@ -331,7 +331,7 @@ fn sizes_follow_the_caches_of_the_machine() {
 
 #[test]
 fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
-    let one = Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu };
+    let one = Placement::one_cpu(CpuId(0));
     let high = |mechanism, policy| switch_plan(mechanism, Between::Thread, &one, policy).map(|p| p.high_per_mille);
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));

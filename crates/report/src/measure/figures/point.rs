@@ -182,25 +182,13 @@ where
 
 #[cfg(test)]
 mod tests {
+    use switchcost_record::{Between, Case, Mechanism, Placement, Policy};
+
     use super::*;
     use crate::quantity::tests::estimate;
 
     fn bare() -> CaseFinding {
-        let case = switchcost_record::Case {
-            mechanism: switchcost_record::Mechanism::Pipe,
-            between: switchcost_record::Between::Process,
-            tasks: 2,
-            working_set: switchcost_workload::WorkingSet::NONE,
-            away: None,
-            vectors: None,
-            placement: switchcost_record::Placement {
-                cpus: Vec::new(),
-                relation: switchcost_record::Relation::Unpinned,
-            },
-            policy: switchcost_record::Policy::Other,
-            runtime: None,
-            switches: None,
-        };
+        let case = Case::plain(Mechanism::Pipe, Between::Process, Placement::unpinned(), Policy::Other);
         CaseFinding::bare(case)
     }
 

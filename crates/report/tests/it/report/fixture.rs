@@ -31,18 +31,7 @@ pub(crate) fn about(ns: f64) -> Estimate {
 }
 
 pub(crate) fn case(mechanism: Mechanism, between: Between) -> Case {
-    Case {
-        mechanism,
-        between,
-        tasks: 2,
-        working_set: WorkingSet::NONE,
-        away: None,
-        vectors: None,
-        placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
-        policy: Policy::Fifo,
-        runtime: None,
-        switches: None,
-    }
+    Case::plain(mechanism, between, Placement::one_cpu(CpuId(1)), Policy::Fifo)
 }
 
 pub(crate) fn sized(tasks: u32, kib: u64) -> Case {
@@ -274,10 +263,7 @@ pub(crate) fn pairs() -> Vec<CaseFinding> {
         ..measured(on(cpus, relation), ns)
     };
     vec![
-        measured(
-            Case { placement: Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu }, ..sized(2, 0) },
-            1_740.0,
-        ),
+        measured(Case { placement: Placement::one_cpu(CpuId(0)), ..sized(2, 0) }, 1_740.0),
         across([0, 1], Smt, 2_400.0),
         across([0, 2], SharedCache, 3_950.0),
         across([0, 3], OtherSocket, 8_100.0),
