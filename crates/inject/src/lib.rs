@@ -17,6 +17,7 @@
 
 mod ask;
 mod command;
+mod fault;
 mod preemptor;
 mod protocol;
 mod run;
@@ -26,7 +27,8 @@ mod stage;
 mod turns;
 
 pub use ask::{SERVANT_ARGUMENT, ServantExecutor};
-pub use command::{Fault, Instruments, Subject};
+pub use command::{Instruments, Subject};
+pub use fault::Fault;
 pub use protocol::{Answer, Order, Outcome, Place};
 pub use run::{Executor, Progress, Stop, Undisturbed, inject, undisturbed};
 pub use serve::serve;
