@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use switchcost_units::{Bytes, Nanos};
 
-use super::{MeasureArguments, OutputArguments, PlacementFlag, Redaction, Verbosity};
+use super::measure::{MeasureArguments, PlacementFlag};
+use super::{OutputArguments, Redaction, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -17,7 +17,8 @@ use time::OffsetDateTime;
 
 use super::report::{Loaded, show_loaded};
 use crate::claims::Claims;
-use crate::cli::{MeasureArguments, Redaction};
+use crate::cli::Redaction;
+use crate::cli::measure::MeasureArguments;
 use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
 use crate::kinds;

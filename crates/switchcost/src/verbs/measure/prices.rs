@@ -16,7 +16,7 @@ use switchcost_record::HostManifest;
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
 
-use crate::cli::MeasureArguments;
+use crate::cli::measure::MeasureArguments;
 use crate::exit::{Exit, Failure};
 use crate::home;
 use crate::messages::say;

@@ -6,7 +6,7 @@ use switchcost_record::{HostManifest, Policy, Relation, Rounds, VectorCase};
 use switchcost_units::{CpuId, parse_cpu_list};
 
 use crate::claims::Claims;
-use crate::cli::{MeasureArguments, PlacementFlag, VectorStateFlag};
+use crate::cli::measure::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 
 /// Where the tasks run: named CPUs, or the quietest one on which no other measurement is.
