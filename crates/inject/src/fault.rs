@@ -42,7 +42,7 @@ pub enum Fault {
     /// It did not do its work.
     #[error(
         "found a command that failed ({how}){said}, need one that does its work; if it has, say so: -- sh -c 'COMMAND || true'. \
-         There is no terminal to it, and its standard input is ours where that is a file, else nothing"
+         It has no terminal, and its standard input is ours if that is a file, else nothing"
     )]
     Failed {
         /// How it ended.

@@ -160,8 +160,8 @@ pub(crate) struct MeasureArguments {
     #[arg(long, conflicts_with_all = SELECTORS, conflicts_with = "full", help_heading = "What to measure")]
     pub(crate) lmbench: bool,
 
-    /// Measure instead what a lost line costs, by size, footprint and kind of access, and what the kernel's way through a switch does:
-    /// the prices of the model of a switch; write them to FILE
+    /// Measure instead the prices of the model of a switch, and write them to FILE: what a lost line costs, by size, footprint and kind of
+    /// access, and how much longer the kernel's switch path takes with cold caches
     #[arg(long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = ["full", "quick", "lmbench"],
           help_heading = "What to measure")]
     pub(crate) prices: Option<PathBuf>,
@@ -203,7 +203,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]
     pub(crate) precision: Option<u32>,
 
-    /// Learn how much runs of this machine differ from its earlier records in FOLDER: from seven on that lie an hour or more apart
+    /// Learn the run-to-run variation of this machine from its earlier records in FOLDER: at least seven, an hour or more apart
     #[arg(long, value_name = "FOLDER", conflicts_with = "prices", help_heading = "Precision and time")]
     pub(crate) history: Option<PathBuf>,
 
@@ -212,8 +212,8 @@ pub(crate) struct MeasureArguments {
           conflicts_with_all = ["runtime", "runtime_command", "reload", "away"], help_heading = "Precision and time")]
     pub(crate) round_trips: Option<u64>,
 
-    /// Empty the caches before each timed batch by writing this much, such as 4MiB, as their code does; nothing is run untimed
-    /// behind it, so that the first round trips find nothing
+    /// Flush the caches before each timed batch by writing this much, such as 4MiB, as their code does; no warm-up follows, so that the
+    /// first round trips find them cold
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
           help_heading = "Precision and time")]
     pub(crate) flush: Option<Bytes>,
@@ -237,7 +237,7 @@ pub(crate) struct MeasureArguments {
           help_heading = "Precision and time")]
     pub(crate) max_repetitions: Option<u32>,
 
-    /// Seed of the interleaving and of random patterns [default: another each time; the record keeps it]
+    /// Seed of the interleaving and of random patterns [default: random; it is recorded]
     #[arg(long, value_name = "N", help_heading = "Precision and time")]
     pub(crate) seed: Option<u64>,
 

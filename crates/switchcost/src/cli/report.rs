@@ -31,7 +31,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
 
-    /// Of a measurement: learn how much runs of its machine differ from its earlier records in FOLDER, as measure --history does
+    /// Of a measurement: learn the run-to-run variation of its machine from earlier records in FOLDER, as measure --history does
     #[arg(long, value_name = "FOLDER")]
     pub(crate) history: Option<PathBuf>,
 

@@ -20,21 +20,20 @@ pub(crate) struct SystemArguments {
     #[command(flatten)]
     pub(crate) guest: GuestArguments,
 
-    /// How long a task of the guest runs before another's turn [default: its scheduler's own]. Several kernels, appended words or slices
-    /// make a trace of each combination
+    /// Time slice of the guest's scheduler [default: its own]. Several kernels, appended parameters or slices make a trace of each combination
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
     pub(crate) slice: Vec<Nanos>,
 
-    /// End the programs after so many seconds of the guest's time
+    /// End the programs after this many seconds of the guest's time
     #[arg(long, value_name = "NUMBER", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
           help_heading = "A whole system")]
     pub(crate) seconds: u64,
 
-    /// Trace only from when each program has stopped itself (kill -STOP $$) until it has again, or has ended: not how it starts
+    /// Trace each program only from where it stops itself (kill -STOP $$) until it stops again or ends: not its start-up
     #[arg(long, requires = "system", help_heading = "A whole system")]
     pub(crate) between_stops: bool,
 
-    /// A further file, folder or program that the programs need in the guest, such as packages of Python; may be given several times
+    /// Another file, folder or program that the programs need in the guest, such as packages of Python; may be given several times
     #[arg(long = "file", value_name = "PATH", requires = "system", help_heading = "A whole system")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -47,7 +46,7 @@ pub(crate) struct GuestArguments {
     #[arg(long, value_name = "IMAGE|PACKAGE", requires = "system", help_heading = "A whole system")]
     pub(crate) kernel: Vec<OsString>,
 
-    /// Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
+    /// Further parameters for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
     #[arg(
         long,
         value_name = "WORDS",

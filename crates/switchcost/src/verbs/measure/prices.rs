@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     };
     let switch_path = switch_path::measured(cpu, Nanos(budget.0 / 3 * 2), &interrupt);
     let switch_path = switch_path.unwrap_or_else(|failure| {
-        say!("without the kernel's own way through a switch: {failure}");
+        say!("the kernel's switch path has no price: {failure}");
         Vec::new()
     });
     let prices = Prices {

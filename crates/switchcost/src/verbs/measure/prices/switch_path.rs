@@ -31,7 +31,7 @@ pub(super) fn measured(cpu: CpuId, budget: Nanos, interrupt: &Interrupt) -> Resu
         match behind(away, period, cpu, each, interrupt) {
             Err(Failure::Inject(Fault::TooLittleTime { .. })) => {
                 say!(
-                    "without the kernel's own way through a switch behind {} and {}: --budget is too short",
+                    "the kernel's switch path has no price behind {} and {}: --budget is too short",
                     away[0],
                     away[1]
                 );
