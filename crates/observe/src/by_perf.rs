@@ -181,7 +181,7 @@ impl ByPerf {
                 let one = Totals { voluntary, involuntary, ..Totals::default() };
                 self.kernels.left(record.thread, since, at, one);
             }
-            SwitchKind::Came => self.comes(record),
+            SwitchKind::Came => self.switched_in(record),
             SwitchKind::Named { name, is_exec } => {
                 // All other threads have ended, and the one that is left takes the number of its process.
                 let of = |task: &&Task| task.tgid == record.process && task.pid != record.thread;
@@ -209,7 +209,7 @@ impl ByPerf {
         }
     }
 
-    fn comes(&mut self, record: &SwitchRecord) {
+    fn switched_in(&mut self, record: &SwitchRecord) {
         let Some(task) = self.tasks.get_mut(&record.thread) else { return };
         let at = record.at.0;
         if let Some(off) = take_since(&mut task.off_since, at) {

@@ -2,7 +2,7 @@
 //!
 //! What comes in: who is to be observed, and for how long. What goes out: an [`switchcost_observation::Observation`]; what a switch costs
 //! is not known here. The program in `bpf/` counts inside the kernel; this crate loads it, says what it observes, takes the sums
-//! of tasks that end before their places are needed again, and reads the rest. No statistics, no printing.
+//! of tasks that end before their slots are needed again, and reads the rest. No statistics, no printing.
 //!
 //! ```text
 //!  observe (the loop) <──> Listener: what looks meanwhile

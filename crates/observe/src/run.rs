@@ -13,7 +13,7 @@ use crate::quotas::Quotas;
 use crate::requests::Requests;
 use crate::target::{Next, Target};
 
-/// Between two looks at who has ended: far less than it takes to use up the places of tasks.
+/// Between two looks at who has ended: far less than it takes to use up the slots of tasks.
 const TICK: Nanos = Nanos::millis(20);
 
 /// What is to be observed.
