@@ -26,7 +26,7 @@ pub mod service;
 mod stage;
 mod turns;
 
-pub use ask::{SERVANT_ARGUMENT, ServantExecutor};
+pub use ask::{INJECTION_ARGUMENT, ProcessExecutor};
 pub use command::{Instruments, Subject};
 pub use fault::Fault;
 pub use protocol::{Answer, Order, Outcome, Place};

@@ -157,7 +157,7 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     let commands = [Command::new([compile(folder.path()).as_os_str()])];
     // With less than 512 MiB Linux has no large pages for programs; with 3.5 GiB or more it has memory behind a gap, and uses that first.
     system.memory = Some(switchcost_units::Bytes(4 << 30));
-    system.halvings = 4;
+    system.icount_shift = 4;
     let (_, plain) = record(&commands, &system);
     system.has_pages = true;
     let (summary, trace) = record(&commands, &system);

@@ -271,9 +271,9 @@ fn what_observe_needs_has_every_price_and_little_else() {
 #[test]
 fn caches_are_emptied_by_more_than_they_hold_where_there_is_so_much() {
     let plan = latency_plan(&host());
-    assert!(plan.emptying.is_some_and(|size| size.0 >= 2 * plan.last_level.0), "{plan:?}");
+    assert!(plan.flush.is_some_and(|size| size.0 >= 2 * plan.last_level.0), "{plan:?}");
     let small = HostManifest { memory_available_bytes: Bytes(plan.last_level.0), ..host() };
-    assert_eq!(latency_plan(&small).emptying, None);
+    assert_eq!(latency_plan(&small).flush, None);
 }
 
 #[test]

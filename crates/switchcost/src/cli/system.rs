@@ -63,7 +63,7 @@ pub(crate) struct GuestArguments {
     /// Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times [default: 1000; for
     /// workload 15.6, as processors of 1990]
     #[arg(long, value_name = "NUMBER", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
-    pub(crate) mips: Option<Halvings>,
+    pub(crate) mips: Option<IcountShift>,
 
     /// Also record where in the guest's physical memory its pages lie: physically indexed and tagged levels of simulated designs then have
     /// these addresses instead of assigned ones
@@ -78,22 +78,22 @@ pub(crate) fn once(argument: Arg) -> Arg {
 
 /// How often 1000 million instructions a second are halved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Halvings(pub(crate) u32);
+pub(crate) struct IcountShift(pub(crate) u32);
 
 /// QEMU counts a power of two of nanoseconds for an instruction.
-fn parse_mips(text: &str) -> Result<Halvings, String> {
+fn parse_mips(text: &str) -> Result<IcountShift, String> {
     let need = || {
         let known: Vec<String> = (0..=10).map(mips_text).collect();
         format!("found {text}, need one of {}", known.join(", "))
     };
-    (0..=10).find(|&halvings| mips_text(halvings) == text).map(Halvings).ok_or_else(need)
+    (0..=10).find(|&icount_shift| mips_text(icount_shift) == text).map(IcountShift).ok_or_else(need)
 }
 
-fn mips_text(halvings: u32) -> String {
-    if MOST_MIPS.is_multiple_of(1 << halvings) {
-        (MOST_MIPS >> halvings).to_string()
+fn mips_text(icount_shift: u32) -> String {
+    if MOST_MIPS.is_multiple_of(1 << icount_shift) {
+        (MOST_MIPS >> icount_shift).to_string()
     } else {
-        format!("{:.1}", f64::from(MOST_MIPS) / f64::from(1 << halvings))
+        format!("{:.1}", f64::from(MOST_MIPS) / f64::from(1 << icount_shift))
     }
 }
 
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn rates_are_powers_of_two_of_nanoseconds() {
-        assert_eq!(parse_mips("1000"), Ok(Halvings(0)));
-        assert_eq!(parse_mips("125"), Ok(Halvings(3)));
-        assert_eq!(parse_mips("62.5"), Ok(Halvings(4)));
+        assert_eq!(parse_mips("1000"), Ok(IcountShift(0)));
+        assert_eq!(parse_mips("125"), Ok(IcountShift(3)));
+        assert_eq!(parse_mips("62.5"), Ok(IcountShift(4)));
         assert_eq!(
             parse_mips("20"),
             Err("found 20, need one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0".to_owned())
