@@ -1,4 +1,4 @@
-use switchcost_trace::{Chunk, Mark};
+use switchcost_trace::{Chunk, Event, Mark};
 
 use super::{cause_text, syscall};
 use crate::plain::plain;
@@ -6,24 +6,22 @@ use crate::plain::plain;
 /// Up to `most` events of a chunk, one a line, in their order; how many lines there are is the second value.
 pub fn render_events(chunk: &Chunk, most: u64) -> (String, u64) {
     let mut lines = Lines { text: String::new(), left: most };
-    let mut marks = chunk.marks.iter().peekable();
-    let mut references = chunk.references.as_slice();
-    for (index, block) in chunk.blocks.iter().enumerate() {
-        while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
-            lines.add(&mark_text(&placed.mark));
-        }
-        let kind = if block.flags.is_kernel() { "kernel block" } else { "block" };
-        lines.add(&format!("{kind} {:#x} {} B, {} instructions", block.address, block.bytes, block.instructions));
-        let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
-        references = rest;
-        for reference in own {
-            lines.add(&format!("  {reference:?}"));
-        }
+    for event in chunk.events() {
         if lines.left == 0 {
             break;
         }
+        match event {
+            Event::Mark(mark) => lines.add(&mark_text(mark)),
+            Event::Block(block, own) => {
+                let kind = if block.flags.is_kernel() { "kernel block" } else { "block" };
+                lines.add(&format!(
+                    "{kind} {:#x} {} B, {} instructions",
+                    block.address, block.bytes, block.instructions
+                ));
+                own.iter().for_each(|reference| lines.add(&format!("  {reference:?}")));
+            }
+        }
     }
-    marks.for_each(|placed| lines.add(&mark_text(&placed.mark)));
     let written = most - lines.left;
     (lines.text, written)
 }
