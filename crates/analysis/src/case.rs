@@ -114,31 +114,14 @@ impl Measured {
 /// What can be said whether or not there are estimates.
 fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
     CaseFinding {
-        case: judged.case.clone(),
-        verdict: Verdict::Measured,
-        direct_ns: None,
-        total_ns: None,
-        indirect_ns: None,
-        indirect_kernel_ns: None,
-        indirect_reload_ns: None,
-        reload: None,
-        direct_cycles: None,
-        between_runs: None,
-        shared: None,
-        cycles: None,
-        handoff_ns: None,
-        round_trip_ns: None,
-        baseline_ns: None,
-        walk_ns: None,
         switches_per_handoff: judged.switches_per_handoff(),
         involuntary_share: judged.involuntary_share(),
-        repetitions_ns: Vec::new(),
         tail_ns: tail(judged),
         counters: counters(judged, run.self_tests),
         reload_bound_ns: reload_bound_ns(judged.case, &run.header.host, run.latencies_ns),
         sanity_band_ns: sanity_band_ns(judged.case),
         excluded: judged.excluded.clone(),
-        flags: Vec::new(),
+        ..CaseFinding::bare(judged.case.clone())
     }
 }
 

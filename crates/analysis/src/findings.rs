@@ -263,6 +263,37 @@ pub struct CaseFinding {
 }
 
 impl CaseFinding {
+    /// Without numbers.
+    pub fn bare(case: Case) -> CaseFinding {
+        CaseFinding {
+            case,
+            verdict: Verdict::Measured,
+            direct_ns: None,
+            total_ns: None,
+            indirect_ns: None,
+            indirect_kernel_ns: None,
+            indirect_reload_ns: None,
+            reload: None,
+            direct_cycles: None,
+            between_runs: None,
+            shared: None,
+            cycles: None,
+            handoff_ns: None,
+            round_trip_ns: None,
+            baseline_ns: None,
+            walk_ns: None,
+            switches_per_handoff: None,
+            involuntary_share: None,
+            repetitions_ns: Vec::new(),
+            tail_ns: None,
+            counters: Vec::new(),
+            reload_bound_ns: None,
+            sanity_band_ns: None,
+            excluded: Excluded::default(),
+            flags: Vec::new(),
+        }
+    }
+
     /// The cost that the case is about: with its working set; without one that of a switch, or across CPUs of a hand-off.
     pub fn deciding(&self) -> Option<&Estimate> {
         self.cost(deciding(&self.case))

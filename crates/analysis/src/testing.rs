@@ -7,10 +7,9 @@ use rand_chacha::ChaCha8Rng;
 use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, CountedHandoffs, Cycles, End, EndReason,
     Evidence, Fact, Header, HostManifest, KernelSwitches, MEASURE_SCHEMA, MEASURE_VERSION, MeasureRecord, Mechanism,
-    Placement, Plan, Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
+    Placement, Plan, Policy, Sample, SwitchPlan, Tlb, TlbKind,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
-use switchcost_workload::WorkingSet;
 
 /// Half-thousandths of a nanosecond, so that no rounding is seen.
 pub(crate) const RATE: TickRate = TickRate(2_000_000_000);
@@ -36,16 +35,8 @@ impl FakeCase {
     fn new(mechanism: Mechanism, between: Between, baseline_ns: f64, switch_ns: f64) -> Self {
         let per_mille = if between == Between::User { 0 } else { 1000 };
         let case = Case {
-            mechanism,
-            between,
-            tasks: 2,
-            working_set: WorkingSet::NONE,
-            away: None,
-            vectors: None,
-            placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
-            policy: Policy::Fifo,
-            runtime: None,
             switches: Some(SwitchPlan { low_per_mille: per_mille, high_per_mille: per_mille }),
+            ..Case::plain(mechanism, between, Placement::one_cpu(CpuId(1)), Policy::Fifo)
         };
         let (walk_ns, reload_ns, switches_per_handoff) = (10_000.0, 4_000.0, 1.0);
         let (colder_ns, noise, outliers) = (0.0, 0.001, 0.0);

@@ -10,7 +10,7 @@ const WORDS_A_LINE: u64 = 12;
 /// Writes at least so many bytes of text, in whole lines.
 pub(crate) fn write_text(path: &Path, bytes: usize) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    let mut dice = Dice(1);
+    let mut dice = Lcg(1);
     let mut written = 0;
     while written < bytes {
         let line: Vec<String> = (0..WORDS_A_LINE).map(|_| word(&mut dice)).collect();
@@ -22,17 +22,17 @@ pub(crate) fn write_text(path: &Path, bytes: usize) -> io::Result<()> {
 }
 
 /// The product of two throws favours small numbers.
-fn word(dice: &mut Dice) -> String {
+fn word(dice: &mut Lcg) -> String {
     let number = dice.below(VOCABULARY) * dice.below(VOCABULARY) / VOCABULARY;
-    let mut letters = Dice(number + 1);
+    let mut letters = Lcg(number + 1);
     let length = 2 + letters.below(8);
     (0..length).map(|_| char::from(b'a' + letters.below(26) as u8)).collect()
 }
 
 /// A linear congruential generator (Knuth's MMIX): the same bytes for ever, whatever a library changes.
-struct Dice(u64);
+struct Lcg(u64);
 
-impl Dice {
+impl Lcg {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit

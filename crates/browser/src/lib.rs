@@ -134,8 +134,8 @@ fn is_root() -> io::Result<bool> {
 /// Waits for the browser, as long as it may take.
 fn wait(supervisor: &mut Supervisor) -> io::Result<()> {
     let deadline = Instant::now() + LONGEST;
-    while let Some(patience) = deadline.checked_duration_since(Instant::now()) {
-        match supervisor.report(patience)? {
+    while let Some(timeout) = deadline.checked_duration_since(Instant::now()) {
+        match supervisor.report(timeout)? {
             Some(Report::Ended { status, .. }) if status.success() => return Ok(()),
             Some(Report::Ended { status, .. }) => return Err(io::Error::other(status.to_string())),
             Some(Report::Refused { error, .. }) => return Err(io::Error::from_raw_os_error(error)),

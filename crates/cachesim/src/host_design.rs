@@ -4,8 +4,8 @@
 //! so.
 
 use switchcost_design::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
-    Replacement, TlbLevel, UnrealisableDesign, Ways, WritePolicy,
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Level, OnSwitch, PageAllocation, PageOrder, Replacement, TlbLevel,
+    UnrealisableDesign, Ways,
 };
 use switchcost_record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
@@ -151,30 +151,12 @@ fn level(cache: &Cache, is_last: bool) -> Result<Level, HostDesignError> {
     let name = format!("L{}{suffix}", cache.level);
     let Some(ways) = cache.ways else { return Err(HostDesignError::NoWays { name }) };
     let is_first = cache.level <= 1;
+    let miss_cycles = if is_last { MEMORY_CYCLES } else { 0 };
     Ok(Level {
-        name,
-        holds,
-        size: cache.size_bytes,
-        line: cache.line_bytes,
-        ways: Ways::Count(ways),
-        replacement: Replacement::Lru,
-        seed: 0,
-        write: WritePolicy::Back,
-        write_allocate: None,
-        write_buffers: None,
         hit_cycles: by_level(cache.level),
-        miss_cycles: if is_last { MEMORY_CYCLES } else { 0 },
-        bus_cycles: 0,
-        inclusion: Inclusion::Neither,
         index: if is_first { AddressKind::Virtual } else { AddressKind::Physical },
         tag: AddressKind::Physical,
-        on_switch: OnSwitch::Keep,
-        prefetch: Prefetch::None,
-        victim: None,
-        streams: None,
-        stride: None,
-        streamer: None,
-        partition: None,
+        ..Level::plain(&name, holds, cache.size_bytes, cache.line_bytes, Ways::Count(ways), miss_cycles)
     })
 }
 

@@ -28,7 +28,7 @@ use crate::ring::{Full, Ring};
 use task_monitor::TaskMonitor;
 
 /// While nothing rings: how long until the flags and the kernel are looked at again.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 /// Where there is always something to read, the kernel is asked as often for the dead.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
 /// The same, where a task that has the answer is about to run.
@@ -284,9 +284,9 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
     }
 
     fn pause(&mut self, rings: u32, is_pending: bool) -> Result<(), Halt<T::Error>> {
-        self.ring.await_ring(rings, if is_pending { SHORT_PAUSE } else { PATIENCE })?;
+        self.ring.await_ring(rings, if is_pending { SHORT_PAUSE } else { TIMEOUT })?;
         let since = *self.stuck_since.get_or_insert_with(Instant::now);
-        if since.elapsed() > PATIENCE || self.ring.rings() == rings {
+        if since.elapsed() > TIMEOUT || self.ring.rings() == rings {
             self.poll_tasks(since)?;
         }
         Ok(())

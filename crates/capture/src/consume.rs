@@ -10,7 +10,7 @@ use crate::error::{CaptureError, Failure};
 use crate::ring::Ring;
 
 /// How long the consumer sleeps if nothing wakes it.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 /// So often it naps before it has itself woken: to wake it costs the traced program time, which fills a buffer in about
 /// as long as a nap.
 const NAPS: u32 = 3;
@@ -88,7 +88,7 @@ fn await_submitted<'a>(
             naps += 1;
             std::thread::sleep(NAP);
         } else {
-            ring.await_submission(submissions, PATIENCE)?;
+            ring.await_submission(submissions, TIMEOUT)?;
         }
     }
 }

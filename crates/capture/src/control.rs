@@ -38,7 +38,7 @@ pub(crate) struct Outcome {
 }
 
 /// While nothing rings: how long until the flags and the kernel are looked at again.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 /// So often the kernel is asked again at once, where a task is on its way; then after pauses.
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
@@ -49,7 +49,7 @@ pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
 /// So long a task may still come whose maker is gone.
 pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
-/// Who is found stopped so often in a row, [`PATIENCE`] apart, is alone in that: where all of a capture is stopped and continued, we are, too,
+/// Who is found stopped so often in a row, [`TIMEOUT`] apart, is alone in that: where all of a capture is stopped and continued, we are, too,
 /// and the order stays what it would have been.
 const LOOKS_AT_STOPPED: u32 = 20;
 /// A period fills a part of a buffer at most.
@@ -272,7 +272,7 @@ impl<'a> Control<'a> {
 
     fn pause(&mut self, rings: u32, is_idle: bool, wait: &mut Wait) -> Result<(), Halt> {
         if is_idle {
-            self.ring.await_ring(rings, PATIENCE)?;
+            self.ring.await_ring(rings, TIMEOUT)?;
         } else if wait.looks <= EAGER_LOOKS {
             std::thread::yield_now();
         } else {

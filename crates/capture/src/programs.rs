@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use switchcost_host::supervisor::{Report, Supervisor, TaskFiles};
 
 /// How long one look for a report takes where none comes.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(crate) struct Programs {
@@ -31,9 +31,9 @@ impl Programs {
         self.supervisor.launch(command)
     }
 
-    /// The next report, if one comes within `patience`. An end is kept.
-    pub(crate) fn report(&mut self, patience: Duration) -> io::Result<Option<Report>> {
-        let report = self.supervisor.report(patience)?;
+    /// The next report, if one comes within `timeout`. An end is kept.
+    pub(crate) fn report(&mut self, timeout: Duration) -> io::Result<Option<Report>> {
+        let report = self.supervisor.report(timeout)?;
         if let Some(Report::Ended { program, status }) = report
             && let Some(place) = self.statuses.get_mut(program as usize)
         {
@@ -57,7 +57,7 @@ impl Programs {
         if self.statuses.iter().all(Option::is_some) || Instant::now() >= deadline {
             return Ok(false);
         }
-        self.report(PATIENCE).map(|_| true)
+        self.report(TIMEOUT).map(|_| true)
     }
 
     /// Ends all that is left.

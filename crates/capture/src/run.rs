@@ -251,9 +251,9 @@ fn schedule<R: Read>(
     std::thread::scope(|scope| {
         let controller =
             std::thread::Builder::new().spawn_scoped(scope, || control.run()).map_err(CaptureError::from)?;
-        let attendance = Attendance(&end_flags);
+        let finish = FinishOnDrop(&end_flags);
         let consumed = consume(&ring, &end_flags, reader);
-        drop(attendance);
+        drop(finish);
         let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
         let mut outcome = outcome?;
@@ -333,9 +333,9 @@ fn supervisor(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<
 }
 
 /// Ends the capture where the caller's thread leaves it early, by an error or a panic.
-pub(crate) struct Attendance<'a>(pub(crate) &'a EndFlags);
+pub(crate) struct FinishOnDrop<'a>(pub(crate) &'a EndFlags);
 
-impl Drop for Attendance<'_> {
+impl Drop for FinishOnDrop<'_> {
     fn drop(&mut self) {
         self.0.abort();
     }

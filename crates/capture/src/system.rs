@@ -57,7 +57,7 @@ pub struct System {
     /// How long one task runs before another's turn, where the scheduler's own choice is not wanted.
     pub slice: Option<Duration>,
     /// Instructions in a second of the guest's time are 10^9, halved so many times.
-    pub halvings: u32,
+    pub icount_shift: u32,
     /// Seconds of the guest's time after which its programs are ended.
     pub seconds: u64,
     /// All ends after so many switches.
@@ -89,7 +89,7 @@ impl System {
 
     /// Instructions in a second of the guest's time.
     pub fn instructions_per_second(&self) -> u64 {
-        1_000_000_000 >> self.halvings
+        1_000_000_000 >> self.icount_shift
     }
 }
 
@@ -114,7 +114,7 @@ pub struct GuestSummary {
     pub warnings: Vec<String>,
 }
 
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 /// Booting takes two seconds or three of one CPU; and more where it is busy.
 const LONGEST_BOOT: Duration = Duration::from_secs(180);
 /// A guest that sleeps has its time passed at once: one that does nothing for so long does nothing at all.
@@ -173,9 +173,9 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         let keeper = std::thread::Builder::new()
             .spawn_scoped(scope, || keep(machine, &ring, &end_flags, [stop, &has_all]))
             .map_err(CaptureError::from)?;
-        let attendance = crate::run::Attendance(&end_flags);
+        let finish = crate::run::FinishOnDrop(&end_flags);
         let consumed = consume(&ring, &end_flags, &mut reader);
-        drop(attendance);
+        drop(finish);
         let outcome = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
         outcome.map_err(|error| Failure::Capture(error.into()))
@@ -265,7 +265,7 @@ fn watch(machine: &mut Machine, ring: &Ring, end_flags: &EndFlags, stop: [&Atomi
     let mut progress = 0;
     let mut since = Instant::now();
     loop {
-        if machine.has_ended(PATIENCE)? {
+        if machine.has_ended(TIMEOUT)? {
             return Ok(true);
         }
         if stop.iter().any(|flag| flag.load(SeqCst)) || end_flags.is_aborted() {

@@ -46,7 +46,7 @@ fn shown(folders: &[PathBuf]) -> String {
 
 /// What decides where the tool is looked for.
 #[derive(Clone, Debug, Default)]
-struct Surroundings {
+struct Environment {
     named_folder: Option<OsString>,
     executable: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ impl Tool {
     /// Where it is nowhere, or there is none for this processor.
     pub fn find() -> Result<Tool, ToolError> {
         for_processor(ARCH)?;
-        find_in(&Surroundings {
+        find_in(&Environment {
             named_folder: std::env::var_os("SWITCHCOST_TOOL_DIR").filter(|folder| !folder.is_empty()),
             executable: std::env::current_exe().ok(),
         })
@@ -77,8 +77,8 @@ pub(crate) fn for_processor(architecture: &'static str) -> Result<(), ToolError>
     if architecture == "x86_64" { Ok(()) } else { Err(ToolError::OtherProcessor(architecture)) }
 }
 
-fn find_in(surroundings: &Surroundings) -> Result<Tool, ToolError> {
-    let searched = folders(surroundings);
+fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
+    let searched = folders(environment);
     let is_built = |folder: &&PathBuf| folder.join(FILE).is_file() && folder.join(LAUNCHER).is_file();
     match searched.iter().find(is_built) {
         // What programs execute starts elsewhere than we do.
@@ -87,11 +87,11 @@ fn find_in(surroundings: &Surroundings) -> Result<Tool, ToolError> {
     }
 }
 
-fn folders(surroundings: &Surroundings) -> Vec<PathBuf> {
-    if let Some(folder) = &surroundings.named_folder {
+fn folders(environment: &Environment) -> Vec<PathBuf> {
+    if let Some(folder) = &environment.named_folder {
         return vec![folder.into()];
     }
-    let Some(beside) = surroundings.executable.as_deref().and_then(Path::parent) else { return Vec::new() };
+    let Some(beside) = environment.executable.as_deref().and_then(Path::parent) else { return Vec::new() };
     ["../libexec/switchcost", "../valgrind", "valgrind", "../../valgrind"]
         .iter()
         .map(|folder| lexically(&beside.join(folder)))
@@ -136,22 +136,22 @@ mod tests {
         root
     }
 
-    fn surroundings(root: &Path) -> Surroundings {
-        Surroundings { named_folder: None, executable: Some(root.join("prefix/bin/switchcost")) }
+    fn environment(root: &Path) -> Environment {
+        Environment { named_folder: None, executable: Some(root.join("prefix/bin/switchcost")) }
     }
 
     #[test]
     fn finds_the_tool_installed_built_and_named() {
         for place in ["prefix/libexec/switchcost", "prefix/valgrind", "prefix/bin/valgrind", "valgrind"] {
             let root = with_files(&[&format!("{place}/{FILE}"), &format!("{place}/{LAUNCHER}")]);
-            let tool = find_in(&surroundings(root.path())).expect("both are there");
+            let tool = find_in(&environment(root.path())).expect("both are there");
             assert_eq!(tool, Tool::of(root.path().join(place)));
             assert_eq!(tool.launcher, root.path().join(place).join(LAUNCHER));
         }
         let both = |folder: &str| [format!("{folder}/{FILE}"), format!("{folder}/{LAUNCHER}")];
         let files = [both("prefix/valgrind"), both("named")].concat();
         let root = with_files(&files.iter().map(String::as_str).collect::<Vec<_>>());
-        let named = Surroundings { named_folder: Some(root.path().join("named").into()), ..surroundings(root.path()) };
+        let named = Environment { named_folder: Some(root.path().join("named").into()), ..environment(root.path()) };
         assert_eq!(find_in(&named).expect("it is there").folder, root.path().join("named"));
     }
 
@@ -159,7 +159,7 @@ mod tests {
     fn says_what_is_missing_and_what_to_do() {
         // A tool without its launcher is half of an older build.
         let root = with_files(&[&format!("valgrind/{FILE}")]);
-        let error = find_in(&surroundings(root.path())).expect_err("no tool");
+        let error = find_in(&environment(root.path())).expect_err("no tool");
         assert_eq!(
             error.to_string().replace(root.path().to_str().expect("text"), ""),
             "found no switchcost-amd64-linux in /prefix/libexec/switchcost, /prefix/valgrind, /prefix/bin/valgrind, \

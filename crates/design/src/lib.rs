@@ -282,6 +282,37 @@ pub struct Level {
     pub partition: Option<Partition>,
 }
 
+impl Level {
+    /// A level of which a file names no more than this.
+    pub fn plain(name: &str, holds: Holds, size: Bytes, line: Bytes, ways: Ways, miss_cycles: u32) -> Level {
+        Level {
+            name: name.to_owned(),
+            holds,
+            size,
+            line,
+            ways,
+            replacement: default_replacement(),
+            seed: 0,
+            write: default_write(),
+            write_allocate: None,
+            write_buffers: None,
+            hit_cycles: 0,
+            miss_cycles,
+            bus_cycles: 0,
+            inclusion: Inclusion::default(),
+            index: AddressKind::default(),
+            tag: AddressKind::default(),
+            on_switch: OnSwitch::default(),
+            prefetch: Prefetch::default(),
+            victim: None,
+            streams: None,
+            stride: None,
+            streamer: None,
+            partition: None,
+        }
+    }
+}
+
 /// One TLB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

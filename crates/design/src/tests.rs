@@ -1,31 +1,7 @@
 use super::*;
 
 fn level(name: &str, holds: Holds) -> Level {
-    Level {
-        name: name.to_owned(),
-        holds,
-        size: Bytes::kib(32),
-        line: Bytes(64),
-        ways: Ways::Count(8),
-        replacement: Replacement::Lru,
-        seed: 0,
-        write: WritePolicy::Back,
-        write_allocate: None,
-        write_buffers: None,
-        hit_cycles: 0,
-        miss_cycles: 10,
-        bus_cycles: 0,
-        inclusion: Inclusion::Neither,
-        index: AddressKind::Virtual,
-        tag: AddressKind::Virtual,
-        on_switch: OnSwitch::Keep,
-        prefetch: Prefetch::None,
-        victim: None,
-        streams: None,
-        stride: None,
-        streamer: None,
-        partition: None,
-    }
+    Level::plain(name, holds, Bytes::kib(32), Bytes(64), Ways::Count(8), 10)
 }
 
 fn tlb(name: &str) -> TlbLevel {

@@ -12,7 +12,7 @@ const NLM_F_REQUEST: u16 = 1;
 const HEADER_BYTES: u32 = 16;
 
 /// The kernel answers at once, or not at all.
-const PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
+const TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// `off`, `on`, or `locked on`; why not where it may not be asked.
 pub(crate) fn audit() -> Fact<String> {
@@ -28,7 +28,7 @@ pub(crate) fn audit() -> Fact<String> {
 
 fn ask() -> io::Result<Vec<u8>> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::AUDIT))?;
-    set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
     send(&socket, &request(), SendFlags::empty())?;
     let mut answer = vec![0; 512];
     let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;

@@ -114,7 +114,7 @@ impl Conversation {
     ///
     /// # Errors
     /// Where there is none.
-    pub fn hear(&mut self, patience: Nanos) -> Result<Vec<u8>, Silence> {
+    pub fn hear(&mut self, timeout: Nanos) -> Result<Vec<u8>, Silence> {
         let start = Instant::now();
         // Of one that always answers at once nothing else is seen.
         if self.weighed.elapsed() > GLANCE.as_duration() {
@@ -127,8 +127,8 @@ impl Conversation {
             if self.pending.len() > LONGEST_LINE {
                 return Err(Silence::Endless);
             }
-            if start.elapsed() > patience.as_duration() {
-                return Err(Silence::Late(patience));
+            if start.elapsed() > timeout.as_duration() {
+                return Err(Silence::Late(timeout));
             }
             self.wait()?;
         }

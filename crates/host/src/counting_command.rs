@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::task::tie;
 
 /// A command has so long to print its number ...
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// ... and to end when it has closed its output ...
 const END: Duration = Duration::from_secs(1);
 /// ... in so many bytes.
@@ -35,8 +35,8 @@ fn output_of(command: &str) -> io::Result<String> {
     })?;
     let began = Instant::now();
     while !reader.is_finished() {
-        if began.elapsed() > PATIENCE {
-            return Err(io::Error::other(format!("nothing within {} s", PATIENCE.as_secs())));
+        if began.elapsed() > TIMEOUT {
+            return Err(io::Error::other(format!("nothing within {} s", TIMEOUT.as_secs())));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

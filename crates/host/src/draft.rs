@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use tempfile::{Builder, TempPath};
 
 use crate::abandoned::{is_own, take_over};
-use crate::signals::hold_back;
+use crate::signals::defer_signals;
 use crate::watcher::Watcher;
 
 const PREFIX: &[u8] = b".switchcost-";
@@ -98,7 +98,7 @@ impl Draft {
             done => return done,
         }
         // A link replaces nothing, and a file without a name cannot be renamed: for a moment it has one of its own.
-        let _held_back = hold_back()?;
+        let _deferred = defer_signals()?;
         let prefix = prefix_of(&self.target);
         let draft = Builder::new()
             .prefix(&prefix)

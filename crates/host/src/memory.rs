@@ -14,7 +14,7 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// Whether memory is still this process's own after a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum MapType {
     /// Copied on write after a fork.
     Private,
     /// The same memory in every process forked later.
@@ -65,14 +65,14 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     /// Maps `size` bytes, zeroed, not yet present. `size` may be 0: an empty slice.
-    pub fn map(size: Bytes, reach: Reach, pages: Pages) -> Result<Memory, MapError> {
+    pub fn map(size: Bytes, map_type: MapType, pages: Pages) -> Result<Memory, MapError> {
         let refused = |source| MapError::Refused { size, source };
         let slack = if pages == Pages::Huge { HUGE_PAGE } else { 0 };
         let mapped =
             size.as_usize().checked_add(slack).ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?.max(1);
-        let sharing = match reach {
-            Reach::Private => MapFlags::PRIVATE,
-            Reach::Shared => MapFlags::SHARED,
+        let sharing = match map_type {
+            MapType::Private => MapFlags::PRIVATE,
+            MapType::Shared => MapFlags::SHARED,
         };
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new anonymous mapping at a place of the kernel's choice touches no memory of ours.
@@ -150,19 +150,19 @@ mod tests {
 
     #[test]
     fn maps_zeroed_words_of_every_kind() {
-        for (reach, pages) in
-            [(Reach::Private, Pages::Base), (Reach::Shared, Pages::Base), (Reach::Private, Pages::Huge)]
+        for (map_type, pages) in
+            [(MapType::Private, Pages::Base), (MapType::Shared, Pages::Base), (MapType::Private, Pages::Huge)]
         {
-            let memory = Memory::map(Bytes::mib(4), reach, pages).expect("4 MiB");
+            let memory = Memory::map(Bytes::mib(4), map_type, pages).expect("4 MiB");
             assert_eq!(memory.len(), 4 << 17);
             assert!(memory.iter().all(|word| word.load(Relaxed) == 0));
         }
-        assert!(Memory::map(Bytes(0), Reach::Private, Pages::Base).expect("nothing").is_empty());
+        assert!(Memory::map(Bytes(0), MapType::Private, Pages::Base).expect("nothing").is_empty());
     }
 
     #[test]
     fn an_impossible_size_is_an_error_with_advice() {
-        let error = Memory::map(Bytes(u64::MAX / 4), Reach::Private, Pages::Base).expect_err("more than any machine");
+        let error = Memory::map(Bytes(u64::MAX / 4), MapType::Private, Pages::Base).expect_err("more than any machine");
         assert!(error.to_string().contains("use a smaller --size or fewer --tasks"), "{error}");
     }
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn base_pages_are_never_huge() {
-        let memory = Memory::map(Bytes::mib(8), Reach::Private, Pages::Base).expect("8 MiB");
+        let memory = Memory::map(Bytes::mib(8), MapType::Private, Pages::Base).expect("8 MiB");
         memory.iter().for_each(|word| word.store(1, Relaxed));
         assert!(memory.require_huge().is_err());
     }

@@ -19,7 +19,7 @@ const MESSAGE_BYTES: usize = 1024;
 /// The longest pause between two bursts, as Li, Ding and Shen 2007 had between the pings of their section 3.3.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// So soon the threads see that they are to end.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Bursts of messages over the loopback device with random pauses, all of it on one CPU: system calls, soft interrupts,
 /// timers, and two threads that want the CPU. Ends when dropped, and with this process.
@@ -65,7 +65,7 @@ impl Drop for NetworkNoise {
 
 fn socket() -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(TIMEOUT))?;
     Ok(socket)
 }
 

@@ -7,10 +7,10 @@ use rustix::process::{Resource, getrlimit};
 
 /// The system's allocator. Where it has nothing more to give, the program ends with a message: nothing here continues without.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct TellingAllocator;
+pub struct ReportingAllocator;
 
 // SAFETY: hands everything on to the system's, and does not return where that has failed.
-unsafe impl GlobalAlloc for TellingAllocator {
+unsafe impl GlobalAlloc for ReportingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller has it.
         given(unsafe { System.alloc(layout) }, layout.size())

@@ -1,4 +1,4 @@
-//! Signals that would end the program, held back for a moment.
+//! Signals that would end the program, deferred for a moment, or blocked.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -22,22 +22,22 @@ extern "C" fn note(number: c_int) {
 
 /// Until it is dropped, whatever thread a signal reaches; then those that have come take effect.
 #[derive(Debug)]
-pub struct HeldBack {
+pub struct DeferredSignals {
     before: Vec<(c_int, SignalAction)>,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Holds back SIGINT, SIGTERM, SIGHUP and SIGQUIT: for the few instructions between which the program must not end.
+/// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT: for the few instructions between which the program must not end.
 ///
 /// # Errors
 /// Where the kernel refuses it.
-pub fn hold_back() -> io::Result<HeldBack> {
-    hold_back_these(&ENDING)
+pub fn defer_signals() -> io::Result<DeferredSignals> {
+    defer(&ENDING)
 }
 
-fn hold_back_these(signals: &[c_int]) -> io::Result<HeldBack> {
+fn defer(signals: &[c_int]) -> io::Result<DeferredSignals> {
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut held = HeldBack { before: Vec::new(), _turn: turn };
+    let mut held = DeferredSignals { before: Vec::new(), _turn: turn };
     let noted = SignalAction::handler(note, libc::SA_RESTART);
     for &signal in signals {
         // SAFETY: the handler does nothing but to change an atomic.
@@ -48,28 +48,28 @@ fn hold_back_these(signals: &[c_int]) -> io::Result<HeldBack> {
 }
 
 /// Until it is dropped, no signal reaches the calling thread but those that end it at once (SIGKILL, faults of its own).
-pub struct Undisturbed {
+pub struct BlockedSignals {
     before: SignalSet,
 }
 
-/// Keeps all signals from the calling thread for a call that a signal would end, and that would be tried again: one that comes meanwhile
+/// Blocks all signals in the calling thread for a call that a signal would end, and that would be tried again: one that comes meanwhile
 /// takes effect behind it, or on another thread.
 ///
 /// # Errors
 /// Where the kernel refuses it.
-pub fn undisturbed() -> io::Result<Undisturbed> {
+pub fn block_signals() -> io::Result<BlockedSignals> {
     let before = SignalSet::blocked()?;
     SignalSet::of(&(1..=libc::SIGRTMAX()).collect::<Vec<_>>()).block()?;
-    Ok(Undisturbed { before })
+    Ok(BlockedSignals { before })
 }
 
-impl Drop for Undisturbed {
+impl Drop for BlockedSignals {
     fn drop(&mut self) {
         let _ = self.before.block_only();
     }
 }
 
-impl Drop for HeldBack {
+impl Drop for DeferredSignals {
     fn drop(&mut self) {
         for (signal, before) in &self.before {
             // SAFETY: puts back what was there.
@@ -98,14 +98,14 @@ mod tests {
         let counted = SignalAction::handler(count, 0);
         // SAFETY: the handler does nothing but to change an atomic.
         let before = unsafe { counted.set(SIGNAL) }.expect("a handler");
-        let held = hold_back_these(&[SIGNAL]).expect("the kernel lets us");
+        let held = defer(&[SIGNAL]).expect("the kernel lets us");
         raise(SIGNAL).expect("sent");
         assert_eq!(EFFECTS.load(SeqCst), 0);
         drop(held);
         assert_eq!(EFFECTS.load(SeqCst), 1);
         raise(SIGNAL).expect("sent");
         assert_eq!(EFFECTS.load(SeqCst), 2, "all is as before");
-        drop(hold_back_these(&[SIGNAL]).expect("the kernel lets us"));
+        drop(defer(&[SIGNAL]).expect("the kernel lets us"));
         assert_eq!(EFFECTS.load(SeqCst), 2, "nothing came");
         // SAFETY: puts back what was there.
         unsafe { before.set(SIGNAL) }.expect("as before");
@@ -115,9 +115,9 @@ mod tests {
     fn an_undisturbed_thread_gets_its_signals_afterwards() {
         let is_blocked = || SignalSet::blocked().expect("own mask").contains(libc::SIGTERM);
         assert!(!is_blocked());
-        let undisturbed = undisturbed().expect("the kernel lets us");
+        let blocked = block_signals().expect("the kernel lets us");
         assert!(is_blocked());
-        drop(undisturbed);
+        drop(blocked);
         assert!(!is_blocked());
     }
 }

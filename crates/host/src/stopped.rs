@@ -71,12 +71,12 @@ impl Drop for Hold {
     }
 }
 
-/// Lets a stopped task (by its number here) run until `is_done`, for no longer than `patience`. Returns whether that came.
+/// Lets a stopped task (by its number here) run until `is_done`, for no longer than `timeout`. Returns whether that came.
 ///
 /// # Errors
 /// Where we may not control it, or it is gone.
-pub fn run_until(task: u32, patience: Duration, is_done: impl Fn() -> bool) -> io::Result<bool> {
-    let deadline = Instant::now() + patience;
+pub fn run_until(task: u32, timeout: Duration, is_done: impl Fn() -> bool) -> io::Result<bool> {
+    let deadline = Instant::now() + timeout;
     let mut hold = Hold::take(pid_t::try_from(task).map_err(io::Error::other)?)?;
     while !is_done() && !hold.is_gone {
         if Instant::now() > deadline {

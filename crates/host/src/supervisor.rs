@@ -77,15 +77,13 @@ impl Supervisor {
         control.write_all(&program.to_le_bytes())
     }
 
-    /// The next report, if one comes within `patience`.
+    /// The next report, if one comes within `timeout`.
     ///
     /// # Errors
     /// Where the supervisor was killed.
-    pub fn report(&mut self, patience: Duration) -> io::Result<Option<Report>> {
-        let timeout = Timespec {
-            tv_sec: patience.as_secs().min(i32::MAX as u64) as i64,
-            tv_nsec: patience.subsec_nanos().into(),
-        };
+    pub fn report(&mut self, timeout: Duration) -> io::Result<Option<Report>> {
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs().min(i32::MAX as u64) as i64, tv_nsec: timeout.subsec_nanos().into() };
         match poll(&mut [PollFd::new(&self.reports, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(Errno::INTR) => return Ok(None),
             Ok(_) => {}

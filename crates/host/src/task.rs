@@ -138,7 +138,7 @@ pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Re
 
 /// A child program that talks over its standard input and output; killed and reaped when dropped.
 #[derive(Debug)]
-pub struct Servant {
+pub struct FreshProcess {
     child: Child,
 }
 
@@ -149,21 +149,21 @@ pub enum Waited {
     Bytes(usize),
     /// Nothing came in time.
     TimedOut,
-    /// The servant closed its output.
+    /// The process closed its output.
     Ended,
 }
 
-impl Servant {
+impl FreshProcess {
     /// Starts this very program with `arguments`, in a process group of its own, so that a signal from the terminal
-    /// reaches the parent alone. Call it from the thread that outlives the servant: the kernel ties it to that.
+    /// reaches the parent alone. Call it from the thread that outlives the process: the kernel ties it to that.
     ///
     /// It calls [`end_with`] by itself, with the number that follows `arguments`: whatever is to be done between fork and exec, the
-    /// standard library reports over a socket, and where that fails it waits for a servant that waits for us.
-    pub fn start(arguments: &[&str]) -> io::Result<Servant> {
+    /// standard library reports over a socket, and where that fails it waits for a process that waits for us.
+    pub fn start(arguments: &[&str]) -> io::Result<FreshProcess> {
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).arg(current_pid().to_string());
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        Ok(Servant { child: command.spawn()? })
+        Ok(FreshProcess { child: command.spawn()? })
     }
 
     /// Hands over all of the input, and closes it.
@@ -172,11 +172,11 @@ impl Servant {
         stdin.write_all(input)
     }
 
-    /// Waits at most `patience` for output.
-    pub fn wait_for_output(&mut self, buffer: &mut [u8], patience: Nanos) -> io::Result<Waited> {
+    /// Waits at most `timeout` for output.
+    pub fn wait_for_output(&mut self, buffer: &mut [u8], timeout: Nanos) -> io::Result<Waited> {
         let stdout = self.child.stdout.as_mut().ok_or_else(|| io::Error::other("the output was closed before"))?;
         let timeout =
-            Timespec { tv_sec: (patience.0 / 1_000_000_000) as i64, tv_nsec: (patience.0 % 1_000_000_000) as i64 };
+            Timespec { tv_sec: (timeout.0 / 1_000_000_000) as i64, tv_nsec: (timeout.0 % 1_000_000_000) as i64 };
         match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(Errno::INTR) => Ok(Waited::TimedOut),
             Ok(_) => Ok(match stdout.read(buffer)? {
@@ -187,14 +187,14 @@ impl Servant {
         }
     }
 
-    /// Waits for the end of a servant that closed its output, for a while.
+    /// Waits for the end of a process that closed its output, for a while.
     pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
         let status = end_within(&mut self.child, GONE_WITHIN)?;
         status.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it closed its output and did not end"))
     }
 }
 
-impl Drop for Servant {
+impl Drop for FreshProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = end_within(&mut self.child, GONE_WITHIN);

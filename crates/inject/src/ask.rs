@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use switchcost_facts::limits::ending;
 use switchcost_host::clock::monotonic;
-use switchcost_host::task::{Servant, Waited};
+use switchcost_host::task::{FreshProcess, Waited};
 use switchcost_remedies::for_starting;
 use switchcost_units::Nanos;
 
@@ -13,19 +13,19 @@ use crate::protocol::{Answer, Order, Request};
 use crate::run::Executor;
 
 /// First argument of the program in the process of one run.
-pub const SERVANT_ARGUMENT: &str = "serve-one-injection";
+pub const INJECTION_ARGUMENT: &str = "serve-one-injection";
 
 /// So soon it is seen that the user wants to stop.
 pub(crate) const GLANCE: Nanos = Nanos::millis(50);
 
 /// A run that is over its time by so much hangs.
-pub(crate) const PATIENCE: Nanos = Nanos::seconds(5);
+pub(crate) const TIMEOUT: Nanos = Nanos::seconds(5);
 
 /// Runs each run in a fresh process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ServantExecutor;
+pub struct ProcessExecutor;
 
-impl Executor for ServantExecutor {
+impl Executor for ProcessExecutor {
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer> {
         ask(order, should_stop).unwrap_or_else(|error| {
             let remedy = for_starting(&error, "need to start this program anew");
@@ -36,24 +36,24 @@ impl Executor for ServantExecutor {
 
 /// None where it was stopped.
 fn ask(order: &Order, should_stop: &dyn Fn() -> bool) -> io::Result<Option<Answer>> {
-    let mut servant = Servant::start(&[SERVANT_ARGUMENT])?;
-    servant.tell(&serde_json::to_vec(&Request::Twins(Box::new(order.clone())))?)?;
+    let mut process = FreshProcess::start(&[INJECTION_ARGUMENT])?;
+    process.tell(&serde_json::to_vec(&Request::Twins(Box::new(order.clone())))?)?;
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     loop {
         if should_stop() {
             return Ok(None);
         }
-        if monotonic() >= order.latest + PATIENCE {
+        if monotonic() >= order.latest + TIMEOUT {
             return Ok(Some(Answer::TooLong));
         }
-        match servant.wait_for_output(&mut buffer, GLANCE)? {
+        match process.wait_for_output(&mut buffer, GLANCE)? {
             Waited::TimedOut => (),
             Waited::Bytes(count) => text.extend_from_slice(&buffer[..count]),
-            Waited::Ended if text.is_empty() => return Ok(Some(Answer::Refused(ended(servant.exit_status()?)))),
+            Waited::Ended if text.is_empty() => return Ok(Some(Answer::Refused(ended(process.exit_status()?)))),
             Waited::Ended => {
                 // All that the twins have started is gone with it.
-                servant.exit_status()?;
+                process.exit_status()?;
                 return Ok(Some(serde_json::from_slice(&text)?));
             }
         }

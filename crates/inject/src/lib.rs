@@ -17,6 +17,7 @@
 
 mod ask;
 mod command;
+mod fault;
 mod preemptor;
 mod protocol;
 mod run;
@@ -25,8 +26,9 @@ pub mod service;
 mod stage;
 mod turns;
 
-pub use ask::{SERVANT_ARGUMENT, ServantExecutor};
-pub use command::{Fault, Instruments, Subject};
+pub use ask::{INJECTION_ARGUMENT, ProcessExecutor};
+pub use command::{Instruments, Subject};
+pub use fault::Fault;
 pub use protocol::{Answer, Order, Outcome, Place};
 pub use run::{Executor, Progress, Stop, Undisturbed, inject, undisturbed};
 pub use serve::serve;

@@ -7,7 +7,8 @@ use switchcost_host::clock::monotonic;
 use switchcost_injection::{Header, Line, Plan, Run, TwinRun, Way};
 use switchcost_units::{Bytes, Nanos};
 
-use crate::command::{Fault, Instruments, Subject, check_undisturbed, has_pipe};
+use crate::command::{Instruments, Subject, check_undisturbed, has_pipe};
+use crate::fault::Fault;
 use crate::protocol::{Answer, Order, Outcome, Place};
 
 /// Below it there is no interval to speak of.

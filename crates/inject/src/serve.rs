@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use switchcost_host::secluded::in_pid_namespace;
+use switchcost_host::namespace_init::in_pid_namespace;
 
 use crate::ask::ended;
 use crate::protocol::{Answer, Order, Request};

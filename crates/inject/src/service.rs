@@ -16,7 +16,7 @@ mod work;
 
 pub use fault::ServiceFault;
 pub use find::{Found, find};
-pub use follow::{Followed, Follower, ServantFollower, follow};
+pub use follow::{Followed, Follower, ProcessFollower, follow};
 pub(crate) use preempt::preempt;
 
 pub use crate::protocol::{Reply, ServiceOrder, Work};

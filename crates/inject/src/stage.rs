@@ -14,7 +14,7 @@ use switchcost_units::{Bytes, CpuId, Nanos, Ticks};
 
 use crate::preemptor::Preemptor;
 use crate::protocol::{Answer, Order, Outcome, Place};
-use crate::turns::{Played, Stage, Tally, Turns, play};
+use crate::turns::{Tally, Turns, TurnsEnd, TwinControl, play};
 
 /// Runs both copies to their ends, in a process of its own that does nothing else.
 pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
@@ -47,9 +47,9 @@ pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
     let (played, tallies) = play(&mut stage, &turns)?;
     Ok(match played {
         _ if stage.is_group_left => Answer::LeavesGroup,
-        Played::TooLong => Answer::TooLong,
-        Played::Ended if stage.has_left_some => Answer::LeftBehind,
-        Played::Ended => stage.outcomes(order, &tallies)?,
+        TurnsEnd::TooLong => Answer::TooLong,
+        TurnsEnd::Ended if stage.has_left_some => Answer::LeftBehind,
+        TurnsEnd::Ended => stage.outcomes(order, &tallies)?,
     })
 }
 
@@ -123,7 +123,7 @@ impl OnCpu {
     }
 }
 
-impl Stage for OnCpu {
+impl TwinControl for OnCpu {
     fn let_run(&mut self, twin: usize) -> io::Result<()> {
         // The other one may have ended elsewhere.
         self.come_home(twin)?;

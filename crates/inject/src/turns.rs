@@ -5,8 +5,8 @@ use std::io;
 use switchcost_injection::TwinRun;
 use switchcost_units::{Nanos, TickRate, Ticks};
 
-/// Where turns take place. Tests script it.
-pub(crate) trait Stage {
+/// Starts, stops and preempts twins. Tests script it.
+pub(crate) trait TwinControl {
     /// Lets a twin run as soon as the CPU is free.
     fn let_run(&mut self, twin: usize) -> io::Result<()>;
 
@@ -41,7 +41,7 @@ pub(crate) struct Turns {
 
 /// How it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Played {
+pub(crate) enum TurnsEnd {
     /// Both have ended.
     Ended,
     /// The time was up before.
@@ -109,22 +109,22 @@ impl Tally {
 }
 
 /// Lets both run to their ends.
-pub(crate) fn play(stage: &mut impl Stage, turns: &Turns) -> io::Result<(Played, [Tally; 2])> {
+pub(crate) fn play(stage: &mut impl TwinControl, turns: &Turns) -> io::Result<(TurnsEnd, [Tally; 2])> {
     let mut tallies = [Tally::default(); 2];
     let mut has_ended = [false; 2];
     let mut number = 0;
     while let Some(twin) = Turns::whose(number, has_ended) {
         if stage.is_late() {
-            return Ok((Played::TooLong, tallies));
+            return Ok((TurnsEnd::TooLong, tallies));
         }
         has_ended[twin] = turn(stage, turns, twin, &mut tallies[twin])?;
         number += 1;
     }
-    Ok((Played::Ended, tallies))
+    Ok((TurnsEnd::Ended, tallies))
 }
 
 /// One turn; whether the twin has ended in it.
-fn turn(stage: &mut impl Stage, turns: &Turns, twin: usize, tally: &mut Tally) -> io::Result<bool> {
+fn turn(stage: &mut impl TwinControl, turns: &Turns, twin: usize, tally: &mut Tally) -> io::Result<bool> {
     let parts = turns.parts_of(twin);
     let last = parts.len() - 1;
     tally.turns += 1;
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    impl Stage for Scripted {
+    impl TwinControl for Scripted {
         fn let_run(&mut self, twin: usize) -> io::Result<()> {
             self.running = twin;
             self.debt = 5 * COST;
@@ -222,7 +222,7 @@ mod tests {
     fn twins_take_turns_and_one_is_preempted() {
         let mut stage = Scripted::new(64_000_000);
         let (played, [first, second]) = play(&mut stage, &turns(0)).expect("scripted");
-        assert_eq!(played, Played::Ended);
+        assert_eq!(played, TurnsEnd::Ended);
         assert_eq!(&stage.order[..8], [0, 1, 1, 0, 0, 1, 1, 0]);
         assert_eq!((first.preemptions, first.away), (0, 0));
         // 31 in each whole turn of 32 periods; what ends in a turn is not preempted any more.
@@ -260,7 +260,7 @@ mod tests {
     fn whoever_takes_too_long_is_given_up() {
         let mut stage = Scripted { until: 5, ..Scripted::new(u64::MAX) };
         let (played, _) = play(&mut stage, &turns(0)).expect("scripted");
-        assert_eq!((played, stage.order.len()), (Played::TooLong, 5));
+        assert_eq!((played, stage.order.len()), (TurnsEnd::TooLong, 5));
     }
 
     #[test]

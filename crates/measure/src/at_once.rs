@@ -11,7 +11,7 @@ use switchcost_host::clock::Clock;
 use switchcost_host::evidence::TaskId;
 use switchcost_record::Case;
 
-use crate::controls::Discipline;
+use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
@@ -25,12 +25,12 @@ pub(crate) struct AtOnce {
 
 impl AtOnce {
     /// Starts the tasks; each pins itself, maps and touches its memory, and only then takes its priority.
-    pub(crate) fn start(case: &Case, discipline: &Discipline, clock: Clock, seed: u64) -> Result<AtOnce, String> {
+    pub(crate) fn start(case: &Case, controls: &TaskControls, clock: Clock, seed: u64) -> Result<AtOnce, String> {
         let shared = Arc::new(Shared::new(case, clock, seed)?);
         let peers = (1..case.tasks as usize)
-            .map(|index| start_peer(index, case, discipline, &shared, seed))
+            .map(|index| start_peer(index, case, controls, &shared, seed))
             .collect::<Result<Vec<_>, String>>()?;
-        let own = Worker::set_up(0, case, discipline, &shared, seed)?;
+        let own = Worker::set_up(0, case, controls, &shared, seed)?;
         Ok(AtOnce { shared, own, peers, tasks: u64::from(case.tasks) })
     }
 

@@ -6,7 +6,7 @@ use switchcost_facts::{Root, refusing_real_time_share};
 use switchcost_host::control::{
     MemoryLock, PinGuard, PolicyGuard, StepsBelowTop, limit_real_time, lock_memory, pin, set_policy,
 };
-use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::{Control, ControlOutcome, Policy, as_argument};
 use switchcost_units::{CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
@@ -16,7 +16,7 @@ const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(30);
 
 /// The controls that the user left on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wishes {
+pub struct RequestedControls {
     /// The CPUs to run on; `None` where pinning is turned off.
     pub cpus: Option<Vec<CpuId>>,
     /// The policy asked for.
@@ -26,10 +26,10 @@ pub struct Wishes {
 }
 
 /// Tries each control on the calling thread, takes it back, and says what became of it.
-pub fn wanted_controls(wishes: &Wishes) -> Vec<Control> {
+pub fn wanted_controls(requested: &RequestedControls) -> Vec<Control> {
     vec![
-        pinning(wishes),
-        policy(wishes),
+        pinning(requested),
+        policy(requested),
         memory_lock(),
         Control {
             name: "fresh-processes".to_owned(),
@@ -39,8 +39,8 @@ pub fn wanted_controls(wishes: &Wishes) -> Vec<Control> {
     ]
 }
 
-fn pinning(wishes: &Wishes) -> Control {
-    let Some(cpus) = &wishes.cpus else {
+fn pinning(requested: &RequestedControls) -> Control {
+    let Some(cpus) = &requested.cpus else {
         return Control { name: "affinity".into(), wanted: "one CPU".into(), outcome: ControlOutcome::TurnedOff };
     };
     let list = format_cpu_list(cpus);
@@ -56,13 +56,13 @@ fn pinning(wishes: &Wishes) -> Control {
     Control { name: "affinity".into(), wanted: format!("CPU {list}"), outcome }
 }
 
-fn policy(wishes: &Wishes) -> Control {
+fn policy(requested: &RequestedControls) -> Control {
     let name = "real-time-priority".to_owned();
-    if wishes.is_real_time_off || !wishes.policy.is_real_time() {
+    if requested.is_real_time_off || !requested.policy.is_real_time() {
         return Control { name, wanted: "SCHED_FIFO".into(), outcome: ControlOutcome::TurnedOff };
     }
-    let wanted = format!("SCHED_{}, one below the highest priority", wishes.policy.to_string().to_uppercase());
-    let outcome = match set_policy(wishes.policy, StepsBelowTop(1)) {
+    let wanted = format!("SCHED_{}, one below the highest priority", requested.policy.to_string().to_uppercase());
+    let outcome = match set_policy(requested.policy, StepsBelowTop(1)) {
         Ok(_) => ControlOutcome::Applied,
         Err(error) => match refusing_real_time_share(&Root::system()) {
             Some(file) => ControlOutcome::Refused {
@@ -104,7 +104,7 @@ fn memory_lock() -> Control {
 
 /// What a task takes on before it is measured.
 #[derive(Clone, Debug)]
-pub(crate) struct Discipline {
+pub(crate) struct TaskControls {
     pub(crate) cpus: Vec<CpuId>,
     pub(crate) policy: Policy,
     pub(crate) steps_below_top: i32,
@@ -113,17 +113,17 @@ pub(crate) struct Discipline {
 
 /// The guards of a task, in force as long as this lives.
 #[derive(Debug, Default)]
-pub(crate) struct Imposed {
+pub(crate) struct ControlGuards {
     _pin: Option<PinGuard>,
     memory: Option<MemoryLock>,
     policy: Option<PolicyGuard>,
 }
 
-impl Discipline {
+impl TaskControls {
     /// The first step: to the task's CPU, so that its memory is touched from there.
-    pub(crate) fn pin(&self, task: usize) -> Result<Imposed, String> {
+    pub(crate) fn pin(&self, task: usize) -> Result<ControlGuards, String> {
         if self.cpus.is_empty() {
-            return Ok(Imposed::default());
+            return Ok(ControlGuards::default());
         }
         let cpu = self.cpus[task % self.cpus.len()];
         let guard = pin(&[cpu]).map_err(|error| {
@@ -131,21 +131,21 @@ impl Discipline {
                 "found CPU {cpu} not available ({error}), need one that is online and allowed; choose it with --cpu"
             )
         })?;
-        Ok(Imposed { _pin: Some(guard), ..Imposed::default() })
+        Ok(ControlGuards { _pin: Some(guard), ..ControlGuards::default() })
     }
 
     /// The last step, once the memory is touched: locked pages and the policy, whatever the caller had.
-    pub(crate) fn tighten(&self, imposed: &mut Imposed) -> Result<(), String> {
+    pub(crate) fn apply(&self, guards: &mut ControlGuards) -> Result<(), String> {
         if self.locks_memory {
             let lock =
                 lock_memory().map_err(|error| format!("found mlockall refused ({error}), need locked memory"))?;
-            imposed.memory = Some(lock);
+            guards.memory = Some(lock);
         }
         if self.policy.is_real_time() {
             limit_real_time(LONGEST_REAL_TIME_RUN).map_err(|error| format!("found no real-time limit ({error})"))?;
         }
         let guard = set_policy(self.policy, StepsBelowTop(self.steps_below_top));
-        imposed.policy = Some(guard.map_err(|error| self.policy_refused(&error))?);
+        guards.policy = Some(guard.map_err(|error| self.policy_refused(&error))?);
         Ok(())
     }
 
@@ -165,7 +165,7 @@ pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory
     if set.is_empty() || set.sharing == Sharing::Shared {
         return Ok(None);
     }
-    let memory = Memory::map(set.size_bytes, Reach::Private, set.pages).map_err(|error| error.to_string())?;
+    let memory = Memory::map(set.size_bytes, MapType::Private, set.pages).map_err(|error| error.to_string())?;
     prepare(&memory, set, seed);
     if set.pages == Pages::Huge {
         memory.require_huge().map_err(|error| error.to_string())?;

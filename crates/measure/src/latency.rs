@@ -3,7 +3,7 @@
 
 use switchcost_host::clock::Clock;
 use switchcost_host::control::pin;
-use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::{Latency, Walks};
 use switchcost_units::{Bytes, CpuId, Ticks};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet, prepare, walk};
@@ -18,20 +18,20 @@ const WALKS: usize = 3;
 /// A size for which there is no memory is left out.
 pub fn measure_latencies(clock: Clock, cpu: Option<CpuId>, plan: &LatencyPlan) -> Vec<Latency> {
     let _pin = cpu.and_then(|cpu| pin(&[cpu]).ok());
-    let emptying = plan.emptying.and_then(Emptying::prepare);
-    let of_size = |size: &Bytes| latency(clock, plan, *size, emptying.as_ref().filter(|_| *size <= plan.last_level));
+    let flush = plan.flush.and_then(CacheFlush::prepare);
+    let of_size = |size: &Bytes| latency(clock, plan, *size, flush.as_ref().filter(|_| *size <= plan.last_level));
     plan.sizes.iter().filter_map(of_size).collect()
 }
 
-fn latency(clock: Clock, plan: &LatencyPlan, size: Bytes, emptying: Option<&Emptying>) -> Option<Latency> {
+fn latency(clock: Clock, plan: &LatencyPlan, size: Bytes, flush: Option<&CacheFlush>) -> Option<Latency> {
     let chase = chasing(size, plan.line);
     chase.check().ok()?;
-    let memory = Memory::map(size, Reach::Private, Pages::Base).ok()?;
+    let memory = Memory::map(size, MapType::Private, Pages::Base).ok()?;
     // What no cache holds is as it was after a walk.
     let settles = size <= plan.last_level;
     let in_order = settled(clock, &memory, &reading(size, plan.line), settles);
     let Walks { loads, walk_ticks } = settled(clock, &memory, &chase, settles);
-    let emptied = |set: &WorkingSet| emptying.and_then(|emptying| emptying.walks_after(clock, &memory, set));
+    let emptied = |set: &WorkingSet| flush.and_then(|flush| flush.walks_after(clock, &memory, set));
     Some(Latency {
         size_bytes: size,
         loads,
@@ -74,17 +74,17 @@ fn repeats(set: &WorkingSet) -> u64 {
 }
 
 /// Memory whose walk leaves nothing else in the caches, nor in the TLBs.
-struct Emptying {
+struct CacheFlush {
     memory: Memory,
     set: WorkingSet,
 }
 
-impl Emptying {
-    fn prepare(size_bytes: Bytes) -> Option<Emptying> {
+impl CacheFlush {
+    fn prepare(size_bytes: Bytes) -> Option<CacheFlush> {
         let set = WorkingSet { size_bytes, ..WorkingSet::NONE };
-        let memory = Memory::map(size_bytes, Reach::Private, Pages::Base).ok()?;
+        let memory = Memory::map(size_bytes, MapType::Private, Pages::Base).ok()?;
         prepare(&memory, &set, 0);
-        Some(Emptying { memory, set })
+        Some(CacheFlush { memory, set })
     }
 
     fn walks_after(&self, clock: Clock, memory: &Memory, set: &WorkingSet) -> Option<Walks> {
@@ -108,7 +108,7 @@ mod tests {
             page: Bytes::kib(4),
             sizes: vec![Bytes::kib(8), Bytes::mib(64)],
             last_level: Bytes::mib(1),
-            emptying: Some(Bytes::mib(64)),
+            flush: Some(Bytes::mib(64)),
         };
         measure_latencies(Clock::MonotonicRaw, None, &plan)
     }

@@ -16,6 +16,7 @@
 mod at_once;
 mod controls;
 mod experiment;
+mod fresh_process;
 mod latency;
 mod peers;
 mod placement_noise;
@@ -28,12 +29,12 @@ mod ring;
 mod round;
 mod run;
 mod runtime;
-mod servant;
 pub mod sides;
 mod turns;
 mod user;
 
-pub use controls::{Wishes, wanted_controls};
+pub use controls::{RequestedControls, wanted_controls};
+pub use fresh_process::{ProcessExecutor, REPETITION_ARGUMENT};
 pub use latency::measure_latencies;
 pub use plan::{
     LatencyPlan, PlacementChoice, PlanError, Preset, RuntimeSelection, Selection, latency_plan, plan, sweep_sizes,
@@ -41,5 +42,4 @@ pub use plan::{
 pub use protocol::{BatchRounds, Launch, Message, Order};
 pub use repetition::serve;
 pub use run::{Executor, Instruments, Progress, RepetitionOutcome, Stop, measure};
-pub use servant::{SERVANT_ARGUMENT, ServantExecutor};
 pub use turns::{TURNS_ARGUMENT, Turns, take_turns};

@@ -17,7 +17,7 @@ use switchcost_host::evidence::TaskId;
 use switchcost_host::task::{Forked, fork};
 use switchcost_record::{Between, Case};
 
-use crate::controls::Discipline;
+use crate::controls::TaskControls;
 pub(crate) use shared::{Command, Shared};
 pub(crate) use worker::{Passed, Worker, pass_on};
 
@@ -43,12 +43,12 @@ impl Peer {
 pub(crate) fn start_peer(
     index: usize,
     case: &Case,
-    discipline: &Discipline,
+    controls: &TaskControls,
     shared: &Arc<Shared>,
     seed: u64,
 ) -> Result<Peer, String> {
-    let (own_case, own_discipline, own_shared) = (case.clone(), discipline.clone(), Arc::clone(shared));
-    let body = move || Worker::serve(index, &own_case, &own_discipline, &own_shared, seed);
+    let (own_case, own_controls, own_shared) = (case.clone(), controls.clone(), Arc::clone(shared));
+    let body = move || Worker::serve(index, &own_case, &own_controls, &own_shared, seed);
     let started = match case.between {
         Between::Thread => std::thread::Builder::new().spawn(body).map(|_| None),
         Between::Process | Between::User => fork(body).map(Some),

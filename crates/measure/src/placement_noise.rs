@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rand::Rng;
 use switchcost_host::ipc::{Channel, Pipe};
-use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::memory::{MapType, Memory};
 use switchcost_host::task::{Forked, fork};
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
@@ -35,7 +35,7 @@ impl PlacementNoise {
     pub(crate) fn by(random: &mut impl Rng) -> PlacementNoise {
         let tasks = (0..random.random_range(0..MOST_TASKS)).filter_map(|_| fork(wait_for_ever).ok()).collect();
         let pipes = (0..random.random_range(0..MOST_PIPES)).filter_map(|_| filled().ok()).collect();
-        let memory = Memory::map(Bytes(random.random_range(1..MOST_PAGES) * PAGE), Reach::Private, Pages::Base).ok();
+        let memory = Memory::map(Bytes(random.random_range(1..MOST_PAGES) * PAGE), MapType::Private, Pages::Base).ok();
         memory.iter().flat_map(|memory| memory.iter().step_by(WORDS_A_PAGE)).for_each(|word| word.store(1, Relaxed));
         PlacementNoise { _memory: memory, _pipes: pipes, _tasks: tasks }
     }

@@ -252,7 +252,7 @@ impl Draft {
         // Contexts of one thread are all on the thread's CPU; and who is compared with tasks that run at once takes turns on one.
         let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
-            Some(first) if !across_cpus || is_in_turn => Placement { cpus: vec![*first], relation: Relation::SameCpu },
+            Some(first) if !across_cpus || is_in_turn => Placement::one_cpu(*first),
             _ => placement,
         };
         // A runtime does as it likes: what the kernel counts of it is reported.
@@ -278,16 +278,15 @@ fn switch_plan(mechanism: Mechanism, between: Between, placement: &Placement, po
 }
 
 fn placements(choice: &PlacementChoice, relation: &dyn Fn(CpuId, CpuId) -> Relation) -> Vec<Placement> {
-    let one = |cpu: CpuId| Placement { cpus: vec![cpu], relation: Relation::SameCpu };
     let pair = |a: CpuId, b: CpuId| Placement { cpus: vec![a, b], relation: relation(a, b) };
     match choice {
-        PlacementChoice::One(cpu) => vec![one(*cpu)],
+        PlacementChoice::One(cpu) => vec![Placement::one_cpu(*cpu)],
         PlacementChoice::Pair(a, b) => vec![pair(*a, *b)],
-        PlacementChoice::OneAndPair(a, b) => vec![one(*a), pair(*a, *b)],
-        PlacementChoice::Unpinned => vec![Placement { cpus: Vec::new(), relation: Relation::Unpinned }],
+        PlacementChoice::OneAndPair(a, b) => vec![Placement::one_cpu(*a), pair(*a, *b)],
+        PlacementChoice::Unpinned => vec![Placement::unpinned()],
         PlacementChoice::Matrix(cpus) => {
             let pairs = cpus.iter().enumerate().flat_map(|(i, a)| cpus[i + 1..].iter().map(move |b| (*a, *b)));
-            cpus.iter().map(|cpu| one(*cpu)).chain(pairs.map(|(a, b)| pair(a, b))).collect()
+            cpus.iter().map(|cpu| Placement::one_cpu(*cpu)).chain(pairs.map(|(a, b)| pair(a, b))).collect()
         }
     }
 }

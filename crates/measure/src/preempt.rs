@@ -17,7 +17,7 @@ use switchcost_record::{Arm, Case};
 use switchcost_units::Nanos;
 use switchcost_workload::{WorkingSet, walk};
 
-use crate::controls::Discipline;
+use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
@@ -38,11 +38,11 @@ pub(crate) struct Preemption {
 }
 
 impl Preemption {
-    pub(crate) fn start(case: &Case, discipline: &Discipline, clock: Clock, seed: u64) -> Result<Self, String> {
+    pub(crate) fn start(case: &Case, controls: &TaskControls, clock: Clock, seed: u64) -> Result<Self, String> {
         let shared = Arc::new(Shared::new(case, clock, seed)?);
-        let above = Discipline { steps_below_top: discipline.steps_below_top - 1, ..discipline.clone() };
+        let above = TaskControls { steps_below_top: controls.steps_below_top - 1, ..controls.clone() };
         let preemptor = start_peer(1, case, &above, &shared, seed)?;
-        let own = Worker::set_up(0, case, discipline, &shared, seed)?;
+        let own = Worker::set_up(0, case, controls, &shared, seed)?;
         let walking_period = walking_period(&own, &shared, case);
         Ok(Preemption { shared, own, preemptor, set: case.working_set, walking_period })
     }

@@ -17,7 +17,7 @@ use switchcost_record::{
 use switchcost_units::{Nanos, Ticks};
 
 use crate::at_once::AtOnce;
-use crate::controls::Discipline;
+use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed, Watch};
 use crate::placement_noise::PlacementNoise;
 use crate::preempt::Preemption;
@@ -48,22 +48,22 @@ const COUNTED_BATCHES: u64 = 16;
 /// Errors: only where the order cannot be read or the answer is not read; what goes wrong with the experiment is an answer too.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     let order: Order = serde_json::from_reader(input)?;
-    let mut speaker = Speaker { output };
+    let mut messages = MessageWriter { output };
     let ending = match Repetition::start(&order) {
-        Ok(mut repetition) => repetition.run(&mut speaker),
+        Ok(mut repetition) => repetition.run(&mut messages),
         Err(why) => Err(why),
     };
-    speaker.say(&match ending {
+    messages.say(&match ending {
         Ok(rounds) => Message::Done(rounds),
         Err(why) => Message::Refused(why),
     })
 }
 
-struct Speaker<W> {
+struct MessageWriter<W> {
     output: W,
 }
 
-impl<W: Write> Speaker<W> {
+impl<W: Write> MessageWriter<W> {
     fn say(&mut self, message: &Message) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
@@ -111,31 +111,31 @@ impl<'a> Repetition<'a> {
         })
     }
 
-    fn run<W: Write>(&mut self, speaker: &mut Speaker<W>) -> Result<BatchRounds, String> {
+    fn run<W: Write>(&mut self, messages: &mut MessageWriter<W>) -> Result<BatchRounds, String> {
         if self.order.case.away.is_some() {
             // A visit is what it is: there is nothing to calibrate, and no arm to count events of.
-            self.cycles(speaker, self.order.rounds)?;
+            self.cycles(messages, self.order.rounds)?;
             return Ok(self.order.rounds);
         }
         let rounds = self.calibrate().map_err(broken)?;
-        let cycles = self.cycles(speaker, rounds);
+        let cycles = self.cycles(messages, rounds);
         if let Some(reported) = self.experiment.runtime_run() {
             let (case, repetition) = (self.order.case_index, self.order.repetition);
-            speaker.say(&Message::Runtime(Box::new(RuntimeRun { case, repetition, ..reported }))).map_err(broken)?;
+            messages.say(&Message::Runtime(Box::new(RuntimeRun { case, repetition, ..reported }))).map_err(broken)?;
         }
         cycles?;
-        self.time_single_handoffs(speaker)?;
-        self.count(speaker, rounds)?;
+        self.time_single_handoffs(messages)?;
+        self.count(messages, rounds)?;
         Ok(rounds)
     }
 
     /// Cycles until the repetition has had its time, in windows short enough for the kernel's real-time budget.
-    fn cycles<W: Write>(&mut self, speaker: &mut Speaker<W>, rounds: BatchRounds) -> Result<(), String> {
+    fn cycles<W: Write>(&mut self, messages: &mut MessageWriter<W>, rounds: BatchRounds) -> Result<(), String> {
         let start = monotonic();
         let is_over = |limit: Nanos, since: Nanos| monotonic().saturating_sub(since) >= limit;
         loop {
             let window = self.window(rounds, |since| is_over(WINDOW.min(self.order.repetition_ns), since));
-            speaker.say(&Message::Cycles(Box::new(window.map_err(broken)?))).map_err(broken)?;
+            messages.say(&Message::Cycles(Box::new(window.map_err(broken)?))).map_err(broken)?;
             if is_over(self.order.repetition_ns, start) {
                 return Ok(());
             }
@@ -188,9 +188,9 @@ impl<'a> Repetition<'a> {
         })
     }
 
-    fn report<W: Write>(&mut self, speaker: &mut Speaker<W>, sample: Sample) -> Result<(), String> {
+    fn report<W: Write>(&mut self, messages: &mut MessageWriter<W>, sample: Sample) -> Result<(), String> {
         self.position += 1;
-        speaker.say(&Message::Sample(Box::new(sample))).map_err(broken)?;
+        messages.say(&Message::Sample(Box::new(sample))).map_err(broken)?;
         self.rest();
         Ok(())
     }
@@ -224,7 +224,7 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    fn time_single_handoffs<W: Write>(&mut self, speaker: &mut Speaker<W>) -> Result<(), String> {
+    fn time_single_handoffs<W: Write>(&mut self, messages: &mut MessageWriter<W>) -> Result<(), String> {
         if !self.order.case.placement.is_one_cpu() || !self.order.case.working_set.is_empty() {
             return Ok(());
         }
@@ -233,11 +233,11 @@ impl<'a> Repetition<'a> {
             self.watch.around(|| experiment.single_handoffs(SINGLE_HANDOFFS)).map_err(broken)?;
         let Some((timed, handoff_ticks)) = timed else { return Ok(()) };
         let sample = self.sample(Arm::SwitchDirect, timed, evidence, switches);
-        self.report(speaker, Sample { handoff_ticks, ..sample })
+        self.report(messages, Sample { handoff_ticks, ..sample })
     }
 
     /// A longer batch of each arm for each share of the counters; they cost time, so these batches give counts only.
-    fn count<W: Write>(&mut self, speaker: &mut Speaker<W>, rounds: BatchRounds) -> Result<(), String> {
+    fn count<W: Write>(&mut self, messages: &mut MessageWriter<W>, rounds: BatchRounds) -> Result<(), String> {
         let threads: Vec<i32> = self.experiment.tasks().iter().map(TaskId::thread).collect();
         for share in &self.order.counters {
             let events: Vec<Event> = share.iter().filter_map(|name| name.parse().ok()).collect();
@@ -247,7 +247,7 @@ impl<'a> Repetition<'a> {
                 let batch = Batch { arm, rounds: counted_rounds(rounds.of(arm)), warm_up: 0 };
                 let (timed, evidence, switches, counts) = self.counted(batch, counters).map_err(broken)?;
                 let sample = self.sample(arm, timed, evidence, switches);
-                self.report(speaker, Sample { counters: Some(counts), ..sample })?;
+                self.report(messages, Sample { counters: Some(counts), ..sample })?;
             }
         }
         Ok(())
@@ -459,7 +459,7 @@ fn broken(error: io::Error) -> String {
 pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, String> {
     use Mechanism::*;
     let case = &order.case;
-    let discipline = Discipline {
+    let controls = TaskControls {
         cpus: case.placement.cpus.clone(),
         policy: case.policy,
         steps_below_top: 1,
@@ -467,10 +467,10 @@ pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, Str
     };
     Ok(match case.mechanism {
         Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld | Socketpair | Tcp
-        | PosixSem | PosixMq | Signal | Yield => Box::new(Ring::start(case, &discipline, order.clock, order.seed)?),
-        Concurrent => Box::new(AtOnce::start(case, &discipline, order.clock, order.seed)?),
-        Preempt => Box::new(Preemption::start(case, &discipline, order.clock, order.seed)?),
+        | PosixSem | PosixMq | Signal | Yield => Box::new(Ring::start(case, &controls, order.clock, order.seed)?),
+        Concurrent => Box::new(AtOnce::start(case, &controls, order.clock, order.seed)?),
+        Preempt => Box::new(Preemption::start(case, &controls, order.clock, order.seed)?),
         Runtime => Box::new(Runtimes::start(order)?),
-        Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => user::start(order, &discipline)?,
+        Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => user::start(order, &controls)?,
     })
 }

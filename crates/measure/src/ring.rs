@@ -21,7 +21,7 @@ use switchcost_host::evidence::TaskId;
 use switchcost_host::ipc::Channel;
 use switchcost_record::{Case, CountedHandoffs, Mechanism};
 
-use crate::controls::Discipline;
+use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Passed, Peer, Shared, Worker, pass_on, start_peer};
 
@@ -35,12 +35,12 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// Starts the tasks; each pins itself, maps and touches its memory, and only then takes its priority.
-    pub(crate) fn start(case: &Case, discipline: &Discipline, clock: Clock, seed: u64) -> Result<Ring, String> {
+    pub(crate) fn start(case: &Case, controls: &TaskControls, clock: Clock, seed: u64) -> Result<Ring, String> {
         let shared = Arc::new(Shared::new(case, clock, seed)?);
         let peers = (1..case.tasks as usize)
-            .map(|index| start_peer(index, case, discipline, &shared, seed))
+            .map(|index| start_peer(index, case, controls, &shared, seed))
             .collect::<Result<Vec<_>, String>>()?;
-        let own = Worker::set_up(0, case, discipline, &shared, seed)?;
+        let own = Worker::set_up(0, case, controls, &shared, seed)?;
         Ok(Ring { shared, own, peers, case: case.clone() })
     }
 

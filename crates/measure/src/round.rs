@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use switchcost_host::clock::monotonic;
-use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::Rounds;
 use switchcost_units::{Bytes, Nanos};
 use switchcost_workload::Pages;
@@ -19,7 +19,7 @@ impl Preparation {
     /// Maps what is to be written.
     pub(crate) fn of(rounds: &Rounds) -> Result<Preparation, String> {
         let map = |size: Bytes| {
-            Memory::map(size, Reach::Private, Pages::Base).map_err(|error| {
+            Memory::map(size, MapType::Private, Pages::Base).map_err(|error| {
                 format!("found no memory to empty caches with ({error}), need {size}; use a smaller --flush")
             })
         };

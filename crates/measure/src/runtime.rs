@@ -200,11 +200,11 @@ impl Runtimes {
         Ok(window)
     }
 
-    fn ask<A: for<'a> Deserialize<'a>>(&mut self, question: &impl Serialize, patience: Nanos) -> Result<A, String> {
+    fn ask<A: for<'a> Deserialize<'a>>(&mut self, question: &impl Serialize, timeout: Nanos) -> Result<A, String> {
         let line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
         // Who has ended takes none: how it ended says more.
         let said = self.talk.say(&line);
-        let answer = match (self.talk.hear(patience), said) {
+        let answer = match (self.talk.hear(timeout), said) {
             (Ok(answer), _) => answer,
             (Err(Silence::Refused(_)), Err(error)) => {
                 return Err(self.complain(&format!("found it not listening ({error})")));
@@ -259,7 +259,7 @@ fn in_words(silence: &Silence) -> String {
     match silence {
         Silence::Ended(status) => format!("found it ended early ({})", ending(*status)),
         Silence::Closed => "found its output closed".to_owned(),
-        Silence::Late(patience) => format!("found no answer within {patience}"),
+        Silence::Late(timeout) => format!("found no answer within {timeout}"),
         Silence::Endless => "found a line of more than 64 KiB".to_owned(),
         Silence::TooLarge(size) => format!("found it taking {size} of memory, more than it may"),
         Silence::Refused(error) => format!("found it not to be talked to ({error})"),

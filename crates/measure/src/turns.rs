@@ -92,24 +92,12 @@ pub fn take_turns(json: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_record::{Between, Placement, Policy, Relation};
-    use switchcost_workload::WorkingSet;
+    use switchcost_record::{Between, Placement, Policy};
 
     use super::*;
 
     fn turns(mechanism: Mechanism, tasks: u32) -> Turns {
-        let case = Case {
-            mechanism,
-            between: Between::Process,
-            tasks,
-            working_set: WorkingSet::NONE,
-            away: None,
-            vectors: None,
-            placement: Placement { cpus: Vec::new(), relation: Relation::Unpinned },
-            policy: Policy::Other,
-            runtime: None,
-            switches: None,
-        };
+        let case = Case { tasks, ..Case::plain(mechanism, Between::Process, Placement::unpinned(), Policy::Other) };
         Turns { case, arm: Arm::SwitchDirect, rounds: 3, seed: 1 }
     }
 

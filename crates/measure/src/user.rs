@@ -14,19 +14,19 @@ use std::io;
 use std::rc::Rc;
 
 use switchcost_host::clock::Clock;
-use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::Mechanism;
 use switchcost_units::Ticks;
 use switchcost_workload::{Sharing, WorkingSet, prepare, walk};
 
-use crate::controls::{Discipline, Imposed, private_array};
+use crate::controls::{ControlGuards, TaskControls, private_array};
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::protocol::Order;
 
 /// Sets up the experiment of a user-level mechanism in the calling thread.
-pub(crate) fn start(order: &Order, discipline: &Discipline) -> Result<Box<dyn Experiment>, String> {
+pub(crate) fn start(order: &Order, controls: &TaskControls) -> Result<Box<dyn Experiment>, String> {
     let broken = |error: io::Error| format!("found {} not available here ({error})", order.case.mechanism);
-    let bodies = Rc::new(Bodies::new(order, discipline)?);
+    let bodies = Rc::new(Bodies::new(order, controls)?);
     Ok(match order.case.mechanism {
         Mechanism::Fiber => Box::new(fiber::Fibers::new(bodies).map_err(broken)?),
         Mechanism::Ucontext => Box::new(contexts::Ucontexts::new(bodies).map_err(broken)?),
@@ -38,7 +38,7 @@ pub(crate) fn start(order: &Order, discipline: &Discipline) -> Result<Box<dyn Ex
     })
 }
 
-/// What the contexts run, and the discipline of the one thread that they share.
+/// What the contexts run, and the controls of the one thread that they share.
 pub(crate) struct Bodies {
     clock: Clock,
     arrays: Vec<Memory>,
@@ -47,15 +47,15 @@ pub(crate) struct Bodies {
     walks: Cell<bool>,
     /// Time of all walks so far.
     walked: Cell<Ticks>,
-    _imposed: Imposed,
+    _guards: ControlGuards,
 }
 
 impl Bodies {
-    fn new(order: &Order, discipline: &Discipline) -> Result<Bodies, String> {
-        let mut imposed = discipline.pin(0)?;
+    fn new(order: &Order, controls: &TaskControls) -> Result<Bodies, String> {
+        let mut guards = controls.pin(0)?;
         let set = order.case.working_set;
         let arrays = arrays(order)?;
-        discipline.tighten(&mut imposed)?;
+        controls.apply(&mut guards)?;
         Ok(Bodies {
             clock: order.clock,
             arrays,
@@ -63,11 +63,11 @@ impl Bodies {
             tasks: order.case.tasks as usize,
             walks: Cell::new(false),
             walked: Cell::new(Ticks(0)),
-            _imposed: imposed,
+            _guards: guards,
         })
     }
 
-    /// Of so many contexts that touch nothing, under no discipline.
+    /// Of so many contexts that touch nothing, under no controls.
     #[cfg(test)]
     fn bare(tasks: usize) -> Bodies {
         Bodies {
@@ -77,7 +77,7 @@ impl Bodies {
             tasks,
             walks: Cell::new(false),
             walked: Cell::new(Ticks(0)),
-            _imposed: Imposed::default(),
+            _guards: ControlGuards::default(),
         }
     }
 
@@ -180,7 +180,7 @@ fn arrays(order: &Order) -> Result<Vec<Memory>, String> {
         return Ok(Vec::new());
     }
     if set.sharing == Sharing::Shared {
-        let memory = Memory::map(set.size_bytes, Reach::Private, set.pages).map_err(|error| error.to_string())?;
+        let memory = Memory::map(set.size_bytes, MapType::Private, set.pages).map_err(|error| error.to_string())?;
         prepare(&memory, &set, order.seed);
         return Ok(vec![memory]);
     }

@@ -1,5 +1,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use switchcost_units::Nanos;
+
+/// One reason to leave a CPU.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Cause {
+    /// Why.
+    pub why: Why,
+    /// How it had entered the kernel.
+    pub entry: Entry,
+    /// How often.
+    pub switches: u64,
+    /// Time off the CPU, together.
+    pub off_ns: Nanos,
+    /// Of it, time ready to run and waiting for a CPU.
+    pub wait_ns: Nanos,
+}
 
 /// Why a task left its CPU, in the order and with the numbers of `enum reason` in `observe/bpf/layout.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

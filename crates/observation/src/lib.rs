@@ -5,6 +5,7 @@
 //! anything is counted.
 #![doc = include_str!("../README.md")]
 
+mod calibration;
 mod cause;
 mod event;
 mod file;
@@ -12,19 +13,22 @@ mod histogram;
 mod known;
 mod since;
 mod stacks;
+mod tasks;
 mod wait;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_record::HostManifest;
-use switchcost_units::{Bytes, CpuId, Nanos};
+use switchcost_units::{CpuId, Nanos};
 
-pub use cause::{Entry, FutexWait, Why};
+pub use calibration::{Calibration, Cost, Load, Reload};
+pub use cause::{Cause, Entry, FutexWait, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
 pub use known::{KnownBy, KnownLines, KnownPoint, KnownReload};
 pub use stacks::{Frame, Module, SampledStacks, UserStack};
+pub use tasks::Tasks;
 pub use wait::{Behind, LongWait, Waits};
 
 /// Name of the format; the file carries it with the version behind a slash.
@@ -180,83 +184,6 @@ pub struct CpuTime {
     pub idle_ns: Nanos,
 }
 
-/// Observed tasks that are not distinguished further: the threads of one name of one process, or all ended processes of a name.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Tasks {
-    /// The process; none for those that ended.
-    pub process: Option<u32>,
-    /// Its number in its own PID namespace, if that is not the observer's, as in a container.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub process_inside: Option<u32>,
-    /// The control group of the process at the end; hostile text until escaped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub control_group: Option<String>,
-    /// The name of its threads, as the kernel keeps it; hostile text until escaped.
-    pub name: String,
-    /// The runtime of a language that is linked into their program and gives its threads no names: `Go`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<String>,
-    /// How many tasks.
-    pub count: u64,
-    /// Whether they are the kernel's own threads.
-    pub is_kernel: bool,
-    /// Switches that they asked for by waiting, as the kernel counts them.
-    pub voluntary: u64,
-    /// Switches that they did not ask for, and calls of sched_yield.
-    pub involuntary: u64,
-    /// Time on a CPU, by the kernel's own account.
-    pub run_ns: Nanos,
-    /// Time off the CPU, of switches after which it came back.
-    pub off_ns: Nanos,
-    /// Of it, and of what is not over at the end, time ready to run and waiting for a CPU.
-    pub wait_ns: Nanos,
-    /// Time that others ran on its CPU while it was off, if it came back to the same CPU.
-    pub others_ns: Nanos,
-    /// Moves within a core, within a last-level cache, and further.
-    pub moved: [u64; 3],
-    /// Tasks that were off the CPU at the end.
-    pub off_at_end: u64,
-    /// Time since they had left, which is not in `off_ns`.
-    pub off_at_end_ns: Nanos,
-    /// Largest resident memory of its process seen; none if it ended before it was read.
-    pub resident_bytes: Option<Bytes>,
-    /// Most memory that its process touched in a tenth of a second, in whole pages: an upper bound of the lines touched. None if not
-    /// read.
-    pub referenced_bytes: Option<Bytes>,
-    /// Why they left their CPUs.
-    pub causes: Vec<Cause>,
-    /// Time off the CPU, of each switch.
-    pub off: Histogram,
-    /// Each wait for a CPU.
-    pub wait: Histogram,
-    /// Time that others ran meanwhile, of each switch after which it came back to the same CPU.
-    pub others: Histogram,
-    /// Time on a CPU from a switch to the next one.
-    pub turns: Histogram,
-}
-
-impl Tasks {
-    /// All switches, voluntary or not.
-    pub fn switches(&self) -> u64 {
-        self.voluntary.saturating_add(self.involuntary)
-    }
-}
-
-/// One reason to leave a CPU.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Cause {
-    /// Why.
-    pub why: Why,
-    /// How it had entered the kernel.
-    pub entry: Entry,
-    /// How often.
-    pub switches: u64,
-    /// Time off the CPU, together.
-    pub off_ns: Nanos,
-    /// Of it, time ready to run and waiting for a CPU.
-    pub wait_ns: Nanos,
-}
-
 /// An observed process and another one.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Pair {
@@ -366,60 +293,4 @@ pub struct SliceExtensions {
     pub granted: u64,
     /// Of these, how often the thread gave the CPU back in time: a preemption inside the section less.
     pub yielded: u64,
-}
-
-/// A cost in nanoseconds with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct Cost {
-    /// The centre.
-    pub ns: f64,
-    /// Lower end.
-    pub low_ns: f64,
-    /// Upper end.
-    pub high_ns: f64,
-}
-
-/// What a switch costs on this machine, as `measure` found it.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct Calibration {
-    /// When it was measured, RFC 3339.
-    pub measured_at: String,
-    /// A switch to a task that blocks, between processes: the direct cost.
-    pub blocked: Option<Cost>,
-    /// A switch at sched_yield, which blocks no task.
-    pub yielded: Option<Cost>,
-    /// A switch of a preemption by a timer interrupt, with half of all that comes with it; none if it could not
-    /// be measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preempted: Option<Cost>,
-    /// The reload after a switch between tasks that each walk an array in between; smallest array first.
-    pub reloads: Vec<Reload>,
-    /// What loads take, by size of the memory, smallest first.
-    pub loads: Vec<Load>,
-}
-
-/// What a load of one word of a line takes, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct Load {
-    /// Size of the memory.
-    pub size_bytes: Bytes,
-    /// In random order, each depending on the one before.
-    pub chase_ns: f64,
-    /// The same with empty caches, a word a line; none if they could not be emptied, or do not hold so much.
-    pub emptied_ns: Option<f64>,
-    /// The same with empty caches, one load a page, which also needs a translation.
-    pub emptied_by_page_ns: Option<f64>,
-    /// In order and independent, at the fastest; none if not measured.
-    pub in_order_ns: Option<f64>,
-}
-
-/// What a switch costs a task that walks an array, beyond the direct cost.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct Reload {
-    /// Size of the array.
-    pub size_bytes: Bytes,
-    /// A walk without a switch before it, in nanoseconds.
-    pub walk_ns: f64,
-    /// How much longer it takes after a switch, including the switch itself running cold.
-    pub cost: Cost,
 }

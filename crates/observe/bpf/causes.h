@@ -43,17 +43,17 @@ __noinline __u32 cause_of(struct task *t, __u64 key, struct control *c)
     asm volatile("" : "+r"(least));
     if (least >= CAUSES - REASONS)
         return CAUSES;
-    struct cause *leaves = &t->causes[least];
-    __u32 reason = leaves->reason, last = CAUSES - REASONS - 1 + reason;
+    struct cause *evicted = &t->causes[least];
+    __u32 reason = evicted->reason, last = CAUSES - REASONS - 1 + reason;
     asm volatile("" : "+r"(last));
     if (last >= CAUSES)
         return CAUSES;
     struct cause *rest = &t->causes[last];
     rest->key = key_of(ENTRY_OTHER, reason);
     rest->switches += fewest;
-    rest->off_ns += leaves->off_ns;
-    rest->wait_ns += leaves->wait_ns;
+    rest->off_ns += evicted->off_ns;
+    rest->wait_ns += evicted->wait_ns;
     __sync_fetch_and_add(&c->no_cause, fewest);
-    *leaves = (struct cause){ .key = key };
+    *evicted = (struct cause){ .key = key };
     return least;
 }

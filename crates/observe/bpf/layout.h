@@ -115,7 +115,7 @@ struct task {
     __u64 voluntary, involuntary, voluntary_seen, delay_seen;
     __u64 run_ns, off_ns, wait_ns, others_ns;
     __u64 slice_began; // what the kernel had counted of its run time then
-    __u64 run_began;   // and when its place was taken
+    __u64 run_began;   // and when its slot was taken
     __u64 busy_then;   // of its CPU as it left
     __u64 moved[3];    // to another thread of the core, below the same cache, further
     __u64 fault_ip;
@@ -133,14 +133,14 @@ struct task {
 struct cpu {
     __u32 core, cache; // who share them have the same number, which the observer sets
     __u64 since, switches, busy_ns, idle_ns;
-    __u32 last_pid, last_place;       // the last observed task that ran here
-    __u32 running_pid, running_place; // the task that runs here; place 0 if it is not observed
-    __u32 newest;                     // of `runs`
-    __u32 shortest;                   // of `longest`
-    __u64 long_ns;                    // that of it
-    struct run runs[RUNS];            // the last ones
-    struct wait longest[LONGEST];     // of tasks that got this CPU after it
-    __u64 unused[3];                  // CPUs share no line
+    __u32 last_pid, last_slot;       // the last observed task that ran here
+    __u32 running_pid, running_slot; // the task that runs here; slot 0 if it is not observed
+    __u32 newest;                    // of `runs`
+    __u32 shortest;                  // of `longest`
+    __u64 long_ns;                   // that of it
+    struct run runs[RUNS];           // the last ones
+    struct wait longest[LONGEST];    // of tasks that got this CPU after it
+    __u64 unused[3];                 // CPUs share no line
 };
 
 // A CPU inside the scheduler, and how long it was there each time that an observed task left it or came to it.

@@ -40,14 +40,14 @@ struct {
     __type(value, struct control);
 } control SEC(".maps");
 
-// Places in `tasks` that are free.
+// Slots of `tasks` that are free.
 struct {
     __uint(type, BPF_MAP_TYPE_QUEUE);
     __uint(max_entries, TASKS);
     __type(value, __u32);
-} places SEC(".maps");
+} free_slots SEC(".maps");
 
-// Places in `tasks` whose task is gone.
+// Slots of `tasks` whose task is gone.
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 1 << 18);
@@ -67,9 +67,6 @@ const volatile __u8 wants_scheduler_time = 0;
 // The same of all times that take a clock, and of neighbours: a third of what all else does is to read it.
 const volatile __u8 counts_only = 0;
 
-// The process that observes.
-const volatile __u32 own_process = 0;
-
 // Processes and threads to be observed, by their numbers, besides what those start that are.
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -88,7 +85,7 @@ struct {
 
 // Kept with each task by the kernel, and freed with it.
 struct ref {
-    __u32 place, generation;
+    __u32 slot, generation;
 };
 
 struct {
@@ -105,8 +102,8 @@ static __always_inline struct control *controls(void)
     return bpf_map_lookup_elem(&control, &FIRST);
 }
 
-static __always_inline struct task *place_of(struct ref *ref)
+static __always_inline struct task *task_of(struct ref *ref)
 {
-    __u32 place = ref ? ref->place : 0;
-    return place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
+    __u32 slot = ref ? ref->slot : 0;
+    return slot ? bpf_map_lookup_elem(&tasks, &slot) : NULL;
 }

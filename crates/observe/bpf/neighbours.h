@@ -62,9 +62,9 @@ static __always_inline struct neighbour *instead_of_the_lightest(struct task *t,
     return lightest;
 }
 
-// The other process's place in the task's own table, which mostly holds it: looking it up among all pairs takes several times as
-// long. Tasks may be woken on one CPU while their neighbours run on another, so a free place is taken at once or not at all.
-static __always_inline struct neighbour *place_of_other(struct task *t, struct other other, struct control *c)
+// The other process's slot in the task's own table, which mostly holds it: looking it up among all pairs takes several times as
+// long. Tasks may be woken on one CPU while their neighbours run on another, so a free slot is taken at once or not at all.
+static __always_inline struct neighbour *find_neighbour(struct task *t, struct other other, struct control *c)
 {
 #pragma unroll
     for (__u32 at = 0; at < NEIGHBOURS; at++) {
@@ -86,7 +86,7 @@ static __always_inline struct neighbour *place_of_other(struct task *t, struct o
 
 static __always_inline struct neighbour *neighbour(struct task *t, struct other other, struct control *c)
 {
-    struct neighbour *n = place_of_other(t, other, c);
+    struct neighbour *n = find_neighbour(t, other, c);
     if (n)
         name_it(n, other);
     return n;

@@ -36,12 +36,13 @@ static __always_inline bool is_throttled(struct task_struct *task)
 }
 
 // Whether `next` was woken while `prev` ran; if not, it had been waiting since before.
-static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct task_struct *next, struct task *comer)
+static __always_inline bool was_woken_meanwhile(struct task_struct *prev, struct task_struct *next,
+                                                struct task *next_task)
 {
     if (!bpf_core_field_exists(prev->sched_info.last_arrival))
         return false;
     // What was preempted itself was not woken.
-    if (comer && comer->cause < CAUSES && comer->causes[comer->cause].reason >= REASON_YIELDED)
+    if (next_task && next_task->cause < CAUSES && next_task->causes[next_task->cause].reason >= REASON_YIELDED)
         return false;
     return next->sched_info.last_queued > prev->sched_info.last_arrival;
 }
@@ -61,7 +62,7 @@ static __always_inline bool is_slice_over(struct task_struct *task, struct task 
 }
 
 static __always_inline enum reason reason_of(struct task *t, struct task_struct *prev, struct task_struct *next,
-                                             struct task *comer, bool is_voluntary, __u32 entry)
+                                             struct task *next_task, bool is_voluntary, __u32 entry)
 {
     __u32 state = state_of(prev);
     if (state & TASK_DEAD)
@@ -76,7 +77,7 @@ static __always_inline enum reason reason_of(struct task *t, struct task_struct 
     // Nothing else takes a CPU from a task for the idle task.
     if (!next->pid)
         return REASON_THROTTLED;
-    if (was_woken_meanwhile(prev, next, comer))
+    if (was_woken_meanwhile(prev, next, next_task))
         return REASON_PREEMPTED_BY_WOKEN;
     return is_slice_over(prev, t) ? REASON_SLICE_ENDED : REASON_PREEMPTED_BY_QUEUED;
 }

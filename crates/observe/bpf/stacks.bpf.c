@@ -5,6 +5,7 @@
 // src/stacks/layout.rs.
 
 #include "kernel.h"
+#include "own.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -47,9 +48,6 @@ struct {
     __uint(max_entries, 1 << 20);
 } samples SEC(".maps");
 
-// The process that observes; set before the program is loaded.
-const volatile __u32 own_process = 0;
-
 static const __u32 FIRST = 0;
 
 SEC("tp_btf/sched_switch")
@@ -62,7 +60,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     if (every > 1 && bpf_get_prandom_u32() % every)
         return 0;
     __u32 process = prev->tgid;
-    bool is_of_all = c->all && process != own_process;
+    bool is_of_all = c->all && !is_own(prev);
     if (!is_of_all && !bpf_map_lookup_elem(&processes, &process))
         return 0;
     struct sample *sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);

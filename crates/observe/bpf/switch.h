@@ -34,8 +34,9 @@ static __always_inline void waited(struct task *t, struct cpu *on, struct task_s
         share_out(t, on, wait, c);
 }
 
-static __always_inline enum reason leaves(struct task *t, struct task_struct *prev, struct task_struct *next,
-                                          struct task *comer, struct cpu *on, __u32 cpu, __u64 now, struct control *c)
+static __always_inline enum reason switched_out(struct task *t, struct task_struct *prev, struct task_struct *next,
+                                                struct task *next_task, struct cpu *on, __u32 cpu, __u64 now,
+                                                struct control *c)
 {
     waited(t, on, prev, c);
     // As the kernel counts it: it has just added one to either of the two counters of `prev`.
@@ -43,7 +44,7 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
     bool is_voluntary = voluntary != t->voluntary_seen;
     t->voluntary_seen = voluntary;
     __u32 entry = entry_of(prev, t);
-    enum reason reason = reason_of(t, prev, next, comer, is_voluntary, entry);
+    enum reason reason = reason_of(t, prev, next, next_task, is_voluntary, entry);
     if (!goes_on_with_slice(reason))
         t->slice_began = prev->se.sum_exec_runtime;
     if (reason == REASON_BLOCKED && entry == FUTEX)
@@ -71,7 +72,7 @@ static __always_inline enum reason leaves(struct task *t, struct task_struct *pr
 }
 
 // Not static: so the verifier looks at it once, by itself.
-__noinline int comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
+__noinline int switched_in(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
 {
     if (!t || !on)
         return 0;
@@ -102,10 +103,10 @@ __noinline int comes(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
 static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_struct *prev, __u64 now, __u64 ran,
                                        struct control *c)
 {
-    __u32 place = on->last_place;
-    if (!place || on->last_pid == prev->pid)
+    __u32 slot = on->last_slot;
+    if (!slot || on->last_pid == prev->pid)
         return;
-    struct task *last = bpf_map_lookup_elem(&tasks, &place);
+    struct task *last = bpf_map_lookup_elem(&tasks, &slot);
     if (!last || last->pid != on->last_pid || last->cpu != cpu)
         return;
     if (!last->off_since) {
@@ -122,14 +123,14 @@ static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_st
     }
 }
 
-// After its last switch a task needs its place no more. The observer takes what was counted, and frees it.
-static __always_inline void give_back(__u32 place, struct task *t, struct task_struct *task)
+// After its last switch a task needs its slot no more. The observer takes what was counted, and frees it.
+static __always_inline void release_slot(__u32 slot, struct task *t, struct task_struct *task)
 {
     __u32 number = task->pid;
     struct ref *ref = bpf_task_storage_get(&refs, task, 0, 0);
     if (ref)
-        ref->place = 0;
+        ref->slot = 0;
     bpf_map_delete_elem(&targets, &number);
     t->state = TASK_ENDED;
-    bpf_ringbuf_output(&ended, &place, sizeof(place), BPF_RB_NO_WAKEUP);
+    bpf_ringbuf_output(&ended, &slot, sizeof(slot), BPF_RB_NO_WAKEUP);
 }

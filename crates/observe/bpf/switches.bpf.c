@@ -26,25 +26,25 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     on->since = now;
     on->switches++;
 
-    struct ref *coming = next->pid ? ref_of(next, c) : NULL;
-    struct task *comer = place_of(coming);
+    struct ref *next_ref = next->pid ? ref_of(next, c) : NULL;
+    struct task *next_task = task_of(next_ref);
     // Who leaves came through here, unless it was there before the first switch of this CPU or has been added meanwhile: looking
     // up its reference once more would be a tenth of all that is done here.
-    __u32 place = on->running_pid == prev->pid ? on->running_place : 0;
+    __u32 slot = on->running_pid == prev->pid ? on->running_slot : 0;
     on->running_pid = next->pid;
-    on->running_place = coming ? coming->place : 0;
+    on->running_slot = next_ref ? next_ref->slot : 0;
 
     if (prev->pid) {
         if (!counts_only)
             ran_beside(on, cpu, prev, now, ran, c);
-        if (!place) {
-            struct ref *going = ref_of(prev, c);
-            place = going ? going->place : 0;
+        if (!slot) {
+            struct ref *prev_ref = ref_of(prev, c);
+            slot = prev_ref ? prev_ref->slot : 0;
         }
-        struct task *t = place ? bpf_map_lookup_elem(&tasks, &place) : NULL;
+        struct task *t = slot ? bpf_map_lookup_elem(&tasks, &slot) : NULL;
         // The kernel has not found its reference as it came: it looks none up while a program that it has interrupted does.
         if (t && t->off_since)
-            comes(t, on, cpu, greater(now - ran, t->off_since));
+            switched_in(t, on, cpu, greater(now - ran, t->off_since));
         on->busy_ns += ran;
         if (t) {
             // The kernel's own account, which begins some microseconds earlier than this one where an interrupt wakes a task.
@@ -55,12 +55,12 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
             else if (!counts_only && on->switches > 1)
                 t->on_since = now - ran;
             on->last_pid = prev->pid;
-            on->last_place = place;
-            enum reason reason = leaves(t, prev, next, comer, on, cpu, now, c);
+            on->last_slot = slot;
+            enum reason reason = switched_out(t, prev, next, next_task, on, cpu, now, c);
             if (reason == REASON_ENDED) {
-                give_back(place, t, prev);
-                // What runs after it is no neighbour, and its place may be another's soon.
-                on->last_place = 0;
+                release_slot(slot, t, prev);
+                // What runs after it is no neighbour, and its slot may be another's soon.
+                on->last_slot = 0;
             }
         }
         if (!counts_only)
@@ -68,14 +68,14 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     } else {
         on->idle_ns += ran;
     }
-    if (comer && !counts_only) {
-        comes(comer, on, cpu, now);
+    if (next_task && !counts_only) {
+        switched_in(next_task, on, cpu, now);
         // The kernel adds a wait when it is over: what it has added already was over when the task was moved here.
-        comer->moved_ns = run_delay(next) - comer->delay_seen;
+        next_task->moved_ns = run_delay(next) - next_task->delay_seen;
     }
-    if (wants_events && (comer || place))
+    if (wants_events && (next_task || slot))
         stream(prev, next, now, cpu, false, preempt, c);
-    if (wants_scheduler_time && (comer || place)) {
+    if (wants_scheduler_time && (next_task || slot)) {
         struct in_scheduler *inside = bpf_map_lookup_elem(&in_scheduler, &cpu);
         if (inside)
             inside->own = bpf_ktime_get_ns() - now;
@@ -95,7 +95,7 @@ int on_look(struct bpf_iter__task *of)
     struct control *c = controls();
     if (!task || !c || !is_ready(task))
         return 0;
-    struct task *t = place_of(ref_of(task, c));
+    struct task *t = task_of(ref_of(task, c));
     bool is_new = t && !t->voluntary && !t->involuntary && !t->on_since && !t->off_since;
     if (!t || counts_only || is_on_cpu(task))
         return 0;
@@ -111,7 +111,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
     struct control *c = controls();
-    struct task *t = c ? place_of(ref_of(task, c)) : NULL;
+    struct task *t = c ? task_of(ref_of(task, c)) : NULL;
     struct task_struct *waker = bpf_get_current_task_btf();
     if (t && wants_events)
         stream(waker, task, bpf_ktime_get_ns(), bpf_get_smp_processor_id(), true, false, c);
@@ -131,13 +131,13 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     if (!c)
         return 0;
     struct ref *of_parent = bpf_task_storage_get(&refs, parent, 0, 0);
-    if (!(of_parent && of_parent->place) && !is_of_all(child, c) && !is_born_into_group(child, c))
+    if (!(of_parent && of_parent->slot) && !is_of_all(child, c) && !is_born_into_group(child, c))
         return 0;
     struct ref *ref = bpf_task_storage_get(&refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!ref || ref->place)
+    if (!ref || ref->slot)
         return 0;
     ref->generation = c->generation;
-    take_place(ref, child, c);
+    allocate_slot(ref, child, c);
     return 0;
 }
 
@@ -147,15 +147,15 @@ SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_struct *task, bool is_process)
 {
     struct control *c = controls();
-    if (!c || !c->group || task->tgid == own_process || !is_observed(group, c))
+    if (!c || !c->group || is_own(task) || !is_observed(group, c))
         return 0;
     if (is_process && task->signal->nr_threads > 1)
         make_target(task->tgid, c);
     struct ref *ref = bpf_task_storage_get(&refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!ref || ref->place)
+    if (!ref || ref->slot)
         return 0;
     ref->generation = c->generation;
-    take_place(ref, task, c);
+    allocate_slot(ref, task, c);
     return 0;
 }
 
@@ -163,7 +163,7 @@ int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_stru
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {
-    struct task *t = place_of(bpf_task_storage_get(&refs, task, 0, 0));
+    struct task *t = task_of(bpf_task_storage_get(&refs, task, 0, 0));
     if (!t)
         return 0;
     t->pid = task->pid;
@@ -174,7 +174,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs)
 {
-    struct task *t = place_of(bpf_task_storage_get(&refs, bpf_get_current_task_btf(), 0, 0));
+    struct task *t = task_of(bpf_task_storage_get(&refs, bpf_get_current_task_btf(), 0, 0));
     if (t)
 #if defined(__TARGET_ARCH_x86)
         t->fault_ip = regs->ip;

@@ -5,15 +5,16 @@
 #pragma once
 
 #include "maps.h"
+#include "own.h"
 
-static __always_inline void take_place(struct ref *ref, struct task_struct *task, struct control *c)
+static __always_inline void allocate_slot(struct ref *ref, struct task_struct *task, struct control *c)
 {
-    __u32 place = 0;
-    if (bpf_map_pop_elem(&places, &place)) {
+    __u32 slot = 0;
+    if (bpf_map_pop_elem(&free_slots, &slot)) {
         __sync_fetch_and_add(&c->no_room, 1);
         return;
     }
-    struct task *t = bpf_map_lookup_elem(&tasks, &place);
+    struct task *t = bpf_map_lookup_elem(&tasks, &slot);
     if (!t)
         return;
     t->pid = task->pid;
@@ -26,13 +27,12 @@ static __always_inline void take_place(struct ref *ref, struct task_struct *task
     t->cause = CAUSES;
     bpf_probe_read_kernel_str(t->name, sizeof(t->name), task->comm);
     t->state = TASK_IN_USE;
-    ref->place = place;
+    ref->slot = slot;
 }
 
-// With all tasks the observer's own are not meant.
 static __always_inline bool is_of_all(struct task_struct *task, struct control *c)
 {
-    return c->all && task->tgid != own_process;
+    return c->all && !is_own(task);
 }
 
 // Control groups below one another.
@@ -55,7 +55,7 @@ static __always_inline bool is_observed(struct cgroup *group, struct control *c)
 // A child may be born into another group than its parent's, of version 2.
 static __always_inline bool is_born_into_group(struct task_struct *child, struct control *c)
 {
-    return bpf_core_field_exists(child->cgroups) && c->group && child->tgid != own_process
+    return bpf_core_field_exists(child->cgroups) && c->group && !is_own(child)
            && is_observed(child->cgroups->dfl_cgrp, c);
 }
 
@@ -81,10 +81,10 @@ static __always_inline struct ref *ref_of(struct task_struct *task, struct contr
     __u32 generation = c->generation, before = ref ? ref->generation : generation;
     if (before == generation)
         return ref;
-    // Another CPU may look at it, too: one of both takes a place.
-    if (__sync_val_compare_and_swap(&ref->generation, before, generation) == before && !ref->place) {
+    // Another CPU may look at it, too: one of both takes a slot.
+    if (__sync_val_compare_and_swap(&ref->generation, before, generation) == before && !ref->slot) {
         if (is_of_all(task, c) || is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
-            take_place(ref, task, c);
+            allocate_slot(ref, task, c);
     }
     return ref;
 }

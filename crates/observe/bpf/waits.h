@@ -71,8 +71,8 @@ __noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct contro
     struct most most = { moved, PROCESS_MOVED, 0 };
     t->wait_moved_ns += moved;
     for (__u32 back = 0; back < RUNS; back++) {
-        __u32 place = (on->newest - back) & (RUNS - 1);
-        struct run *run = &on->runs[place];
+        __u32 slot = (on->newest - back) & (RUNS - 1);
+        struct run *run = &on->runs[slot];
         if (at <= until || !run->end)
             break;
         __u64 end = lesser(greater(run->end, until), at);
@@ -81,7 +81,7 @@ __noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct contro
         if (at == end)
             continue;
         kept_waiting(t, run, end - at, c);
-        behind(&most, run->process, end - at, place);
+        behind(&most, run->process, end - at, slot);
     }
     t->wait_nobody_ns += idle;
     t->wait_others_ns += at - until;

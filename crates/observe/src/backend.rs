@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
-use switchcost_observation::Event;
+use switchcost_observation::{Event, Observation};
 use switchcost_units::Nanos;
 
-use crate::counted::{Counted, Totals};
 use crate::kernel::NoBpf;
 use crate::subject::GroupId;
+use crate::totals::Totals;
 
 /// What an observation is driven with: it counts, and time passes by it. [`crate::Observer`] is the real one; tests play others.
 pub trait Backend {
@@ -49,15 +49,16 @@ pub trait Backend {
     /// Sums over all observed tasks.
     fn totals(&self) -> Totals;
 
-    /// What was counted so far. The observation goes on.
+    /// What was counted so far; the observation goes on. What the loop knows (the subject, the window, its own CPU time) is not filled in,
+    /// and when a wait began is by CLOCK_MONOTONIC.
     ///
     /// # Errors
     /// Where it cannot be read.
-    fn so_far(&mut self) -> Result<Counted, NoBpf>;
+    fn so_far(&mut self) -> Result<Observation, NoBpf>;
 
-    /// Ends the observation.
+    /// Ends the observation: the same, and the stacks, whose functions have no names yet.
     ///
     /// # Errors
     /// Where what was counted cannot be read any more.
-    fn finish(self) -> Result<Counted, NoBpf>;
+    fn finish(self) -> Result<Observation, NoBpf>;
 }

@@ -5,38 +5,41 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use aya::maps::{MapData, Queue, RingBuf};
 use switchcost_facts::Root;
-use switchcost_observation::{CpuTime, Event, EventKind, Histogram, InScheduler, Lost, OwnCost, Source, Thread};
+use switchcost_observation::{
+    CpuTime, Event, EventKind, Histogram, InScheduler, Lost, Observation, OwnCost, Source, Thread,
+};
 use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::counted::{Counted, Options, Totals};
 use crate::cpus::Cpus;
 use crate::in_flight::InFlight;
 use crate::kernel::{Kernel, NoBpf};
 use crate::layout::{self, Control, Neighbour, TASKS, target, task_state};
 use crate::longest;
 use crate::memory::{self, Memory};
+use crate::options::Options;
 use crate::own_cost;
 use crate::relatives::relatives;
 use crate::stacks::Stacks;
 use crate::subject::GroupId;
 use crate::sums::Sums;
 use crate::tables::Tables;
+use crate::totals::Totals;
 
 /// Counts from its start until it is dropped. Nothing stays in the kernel then, however this process ends.
 pub(crate) struct ByBpf {
     kernel: Kernel,
     tables: Tables,
-    places: Queue<MapData, u32>,
+    free_slots: Queue<MapData, u32>,
     ended: RingBuf<MapData>,
     events: RingBuf<MapData>,
     sums: Sums,
-    /// Of those whose places were used again.
+    /// Of those whose slots were used again.
     ended_totals: Totals,
     own_cost: own_cost::OwnCost,
     memory: Memory,
-    /// The place with which the next look at memory begins.
+    /// The slot with which the next look at memory begins.
     first_with_memory: usize,
     may_mark: bool,
     counts_only: bool,
@@ -49,7 +52,8 @@ impl ByBpf {
     pub(crate) fn start(host: &HostManifest, options: Options) -> Result<ByBpf, NoBpf> {
         let mut kernel = Kernel::load(options)?;
         let tables = Tables::map(&mut kernel).map_err(|error| NoBpf::no_tables(&error))?;
-        let (places, ended, events) = (kernel.take_places()?, kernel.take_ring("ended")?, kernel.take_ring("events")?);
+        let (free_slots, ended, events) =
+            (kernel.take_free_slots()?, kernel.take_ring("ended")?, kernel.take_ring("events")?);
         let cpus = Cpus::new(&host.cpus_online);
         set_relatives(&tables, &cpus);
         let stacks = options.stacks_per_second.map(Stacks::start).transpose()?;
@@ -61,7 +65,7 @@ impl ByBpf {
         Ok(ByBpf {
             kernel,
             tables,
-            places,
+            free_slots,
             ended,
             events,
             sums: Sums::default(),
@@ -112,15 +116,15 @@ impl ByBpf {
 
     /// The observed processes with a task that is alive.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
-        (1..TASKS).filter_map(|place| self.tables.process(place)).collect()
+        (1..TASKS).filter_map(|slot| self.tables.process(slot)).collect()
     }
 
     /// Sums over all observed tasks.
     pub(crate) fn totals(&self) -> Totals {
         let (mut totals, in_flight) = (self.ended_totals, self.in_flight());
         (1..TASKS)
-            .filter(|&place| self.tables.state(place) != task_state::FREE)
-            .for_each(|place| totals.add(in_flight.with_run(place, self.tables.totals(place))));
+            .filter(|&slot| self.tables.state(slot) != task_state::FREE)
+            .for_each(|slot| totals.add(in_flight.with_run(slot, self.tables.totals(slot))));
         totals
     }
 
@@ -143,24 +147,24 @@ impl ByBpf {
         self.begin_new_targets();
     }
 
-    /// Takes the sums of tasks that have ended, so that their places can be used again. To be called several times a second.
+    /// Takes the sums of tasks that have ended, so that their slots can be used again. To be called several times a second.
     pub(crate) fn tick(&mut self) {
         while let Some(item) = self.ended.next() {
-            let place = item.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes) as usize);
+            let slot = item.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes) as usize);
             drop(item);
-            let Some(place) = place.filter(|place| (1..TASKS).contains(place)) else { continue };
-            self.sums.add(&self.tables.task(place), Nanos(0), &self.memory);
-            self.ended_totals.add(self.tables.totals(place));
-            self.tables.clear(place);
+            let Some(slot) = slot.filter(|slot| (1..TASKS).contains(slot)) else { continue };
+            self.sums.add(&self.tables.task(slot), Nanos(0), &self.memory);
+            self.ended_totals.add(self.tables.totals(slot));
+            self.tables.clear(slot);
             // There is room: it was taken from there.
-            let _ = self.places.push(place as u32, 0);
+            let _ = self.free_slots.push(slot as u32, 0);
         }
         if self.cpus.have_come(&Root::system()) {
             set_relatives(&self.tables, &self.cpus);
         }
         if let Some(stacks) = &mut self.stacks {
             let tables = &self.tables;
-            stacks.tick(|| (1..TASKS).filter_map(|place| tables.process_that_switched(place)).collect());
+            stacks.tick(|| (1..TASKS).filter_map(|slot| tables.process_that_switched(slot)).collect());
         }
         let run_time = || run_time(&self.kernel, self.stacks.as_ref());
         self.own_cost.tick(run_time, self.switches());
@@ -181,7 +185,7 @@ impl ByBpf {
     }
 
     /// Ends the observation.
-    pub(crate) fn finish(mut self) -> Result<Counted, NoBpf> {
+    pub(crate) fn finish(mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         // While it is still counted who runs.
         let _ = self.kernel.look();
         let in_flight = self.in_flight();
@@ -189,25 +193,25 @@ impl ByBpf {
         self.own_cost.end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
         self.kernel.detach();
         let stacks = self.stacks.take().map(Stacks::finish);
-        Ok(Counted { stacks, ..self.read(&in_flight)? })
+        Ok(Observation { stacks, ..self.read(&in_flight, empty)? })
     }
 
     /// What was counted so far.
-    pub(crate) fn so_far(&mut self) -> Result<Counted, NoBpf> {
+    pub(crate) fn so_far(&mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         let _ = self.kernel.look();
         let in_flight = self.in_flight();
-        self.read(&in_flight)
+        self.read(&in_flight, empty)
     }
 
-    fn read(&mut self, in_flight: &InFlight) -> Result<Counted, NoBpf> {
+    fn read(&mut self, in_flight: &InFlight, empty: &Observation) -> Result<Observation, NoBpf> {
         self.tick();
         let mut sums = self.sums.clone();
         let mut waits = Vec::new();
-        for place in 1..TASKS {
-            if self.tables.state(place) != task_state::FREE {
-                let mut task = self.tables.task(place);
-                let wait = in_flight.add_wait(place, &mut task, &self.tables);
-                in_flight.add_run(place, &mut task);
+        for slot in 1..TASKS {
+            if self.tables.state(slot) != task_state::FREE {
+                let mut task = self.tables.task(slot);
+                let wait = in_flight.add_wait(slot, &mut task, &self.tables);
+                in_flight.add_run(slot, &mut task);
                 sums.add(&task, in_flight.now, &self.memory);
                 if let Some((wait, shares)) = wait {
                     shares.iter().for_each(|share| sums.add_neighbour(task.tgid, share));
@@ -236,10 +240,8 @@ impl ByBpf {
             switches: self.own_cost.switches,
             user_ns: Nanos(0),
         };
-        let own_cost = Some(own_cost);
-        Ok(Counted {
+        Ok(Observation {
             source: if self.counts_only { Source::BpfCounts } else { Source::Bpf },
-            not_counted_by: Vec::new(),
             cpus: if self.counts_only { Vec::new() } else { self.cpus(in_flight) },
             tasks: sums.into_tasks(),
             pairs,
@@ -247,8 +249,8 @@ impl ByBpf {
             longest_waits,
             in_scheduler: self.in_scheduler(),
             lost,
-            own_cost,
-            stacks: None,
+            own_cost: Some(own_cost),
+            ..empty.clone()
         })
     }
 
@@ -299,13 +301,13 @@ fn event_of(event: &layout::Event) -> Event {
 }
 
 /// The observed processes that have switched, those of the kernel left out: they have no memory of their own. Of more than are looked
-/// at, others each time, from a place on that moves on.
+/// at, others each time, from a slot on that moves on.
 fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
-    for place in (*first..TASKS).chain(0..*first) {
-        let Some(process) = tables.process_that_switched(place) else { continue };
+    for slot in (*first..TASKS).chain(0..*first) {
+        let Some(process) = tables.process_that_switched(slot) else { continue };
         if found.len() == memory::PROCESSES && !found.contains(&process) {
-            *first = place;
+            *first = slot;
             break;
         }
         found.insert(process);

@@ -7,18 +7,18 @@ use std::fs;
 use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
 use switchcost_host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
-use switchcost_observation::{Lost, Source, bucket_of};
+use switchcost_observation::{Lost, Observation, Source, bucket_of};
 use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 
-use crate::counted::{Counted, Totals};
 use crate::kernel_counts::{self, KernelCounts};
 use crate::layout::{BUCKETS, TASKS, Task, task_state};
 use crate::memory::Memory;
 use crate::relatives::relatives;
 use crate::subject::process_of;
 use crate::sums::Sums;
+use crate::totals::Totals;
 
 /// A task that has not been on any CPU yet.
 const NO_CPU: u32 = u32::MAX;
@@ -119,7 +119,7 @@ impl ByPerf {
     }
 
     /// Ends the observation.
-    pub(crate) fn finish(mut self) -> Counted {
+    pub(crate) fn finish(mut self, empty: &Observation) -> Observation {
         self.kernels.look_at_all(self.tasks.keys().copied());
         self.take_until(Nanos(u64::MAX));
         for (&thread, task) in &mut self.tasks {
@@ -127,11 +127,11 @@ impl ByPerf {
                 task.state = task_state::ENDED;
             }
         }
-        self.so_far()
+        self.so_far(empty)
     }
 
     /// What was counted so far.
-    pub(crate) fn so_far(&mut self) -> Counted {
+    pub(crate) fn so_far(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let now = monotonic();
         let (mut sums, mut lost) = (self.sums.clone(), self.lost.clone());
@@ -140,18 +140,11 @@ impl ByPerf {
             lost.unfollowed += self.kernels.correct(thread, &mut task);
             sums.add(&task, now, &self.memory);
         }
-        Counted {
+        Observation {
             source: Source::Perf,
-            not_counted_by: Vec::new(),
-            cpus: Vec::new(),
             tasks: sums.into_tasks(),
-            pairs: Vec::new(),
-            waits: Vec::new(),
-            longest_waits: Vec::new(),
             lost: Lost { records: lost.records.max(self.records.lost()), ..lost },
-            in_scheduler: None,
-            own_cost: None,
-            stacks: None,
+            ..empty.clone()
         }
     }
 
@@ -188,7 +181,7 @@ impl ByPerf {
                 let one = Totals { voluntary, involuntary, ..Totals::default() };
                 self.kernels.left(record.thread, since, at, one);
             }
-            SwitchKind::Came => self.comes(record),
+            SwitchKind::Came => self.switched_in(record),
             SwitchKind::Named { name, is_exec } => {
                 // All other threads have ended, and the one that is left takes the number of its process.
                 let of = |task: &&Task| task.tgid == record.process && task.pid != record.thread;
@@ -216,7 +209,7 @@ impl ByPerf {
         }
     }
 
-    fn comes(&mut self, record: &SwitchRecord) {
+    fn switched_in(&mut self, record: &SwitchRecord) {
         let Some(task) = self.tasks.get_mut(&record.thread) else { return };
         let at = record.at.0;
         if let Some(off) = take_since(&mut task.off_since, at) {

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use switchcost_facts::Root;
-use switchcost_observation::{Lost, Source, Tasks};
+use switchcost_observation::{Lost, Observation, OwnCost, Source, Tasks};
 use switchcost_units::Nanos;
 
 use crate::container;
-use crate::counted::{Counted, Totals};
 use crate::subject::process_of;
-use crate::sums::{Key, empty};
+use crate::sums::{self, Key};
+use crate::totals::Totals;
 
 /// Tasks that are looked at: each look reads two files of each.
 const TASKS: usize = 4096;
@@ -141,12 +141,12 @@ impl ByProc {
     }
 
     /// What was counted so far.
-    pub(crate) fn so_far(&mut self) -> Counted {
+    pub(crate) fn so_far(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
         for (&(process, _), task) in &self.tasks {
             let key = Key { process: Some(process), name: task.name.clone(), is_kernel: false };
-            let sum = groups.entry(key.clone()).or_insert_with(|| empty(key));
+            let sum = groups.entry(key.clone()).or_insert_with(|| sums::empty(key));
             sum.count += 1;
             let since = task.since_first();
             sum.voluntary += since.voluntary;
@@ -156,18 +156,13 @@ impl ByProc {
         }
         let mut tasks: Vec<Tasks> = groups.into_values().collect();
         tasks.sort_by_key(|tasks| std::cmp::Reverse(tasks.voluntary + tasks.involuntary));
-        Counted {
+        Observation {
             source: Source::Proc,
-            not_counted_by: Vec::new(),
-            cpus: Vec::new(),
             tasks,
-            pairs: Vec::new(),
-            waits: Vec::new(),
-            longest_waits: Vec::new(),
             lost: Lost { tasks: self.no_room.max(self.unseen()), ..Lost::default() },
-            in_scheduler: None,
-            own_cost: None,
-            stacks: None,
+            // All that it takes is CPU time of this process.
+            own_cost: Some(OwnCost::default()),
+            ..empty.clone()
         }
     }
 }
@@ -209,7 +204,13 @@ fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
 
 #[cfg(test)]
 mod tests {
+    use switchcost_host::machine::manifest;
+
     use super::*;
+
+    fn counted(proc: &mut ByProc) -> Observation {
+        proc.so_far(&Observation::empty(manifest(&Root::system()), String::new()))
+    }
 
     #[test]
     fn sleeps_of_a_child_are_voluntary_switches() {
@@ -222,7 +223,7 @@ mod tests {
         let mut proc = ByProc::default();
         proc.add(&[child.id()]);
         std::thread::sleep(std::time::Duration::from_millis(600));
-        let counted = proc.so_far();
+        let counted = counted(&mut proc);
         child.kill().and_then(|()| child.wait()).expect("it waits for its line");
         let voluntary: u64 =
             counted.tasks.iter().filter(|tasks| tasks.process == Some(child.id())).map(|tasks| tasks.voluntary).sum();
@@ -240,7 +241,7 @@ mod tests {
         for _ in 0..50 {
             assert!(std::process::Command::new("true").status().is_ok_and(|status| status.success()));
         }
-        let counted = proc.so_far();
+        let counted = counted(&mut proc);
         // Others may start tasks, too, and some of these may have been seen.
         assert!(counted.lost.tasks >= 50, "{:?}", counted.lost);
         assert!(!counted.tasks.iter().any(|tasks| tasks.name == "true"), "they are gone");

@@ -10,7 +10,7 @@ use crate::layout::CPUS;
 /// From one look to the next.
 const EACH: Duration = Duration::from_secs(1);
 
-/// All that have been online so far and have a place in the tables.
+/// All that have been online so far and have a slot in the tables.
 pub(crate) struct Cpus {
     known: Vec<CpuId>,
     looked_at: Instant,
@@ -64,6 +64,6 @@ mod tests {
         };
         assert_eq!(look("0,2\n"), (false, vec![CpuId(0), CpuId(2)]));
         assert_eq!(look("0-1\n"), (true, vec![CpuId(0), CpuId(1), CpuId(2)]));
-        assert_eq!(look("0-2000\n").1.len(), CPUS, "others have no place");
+        assert_eq!(look("0-2000\n").1.len(), CPUS, "others have no slot");
     }
 }

@@ -7,10 +7,10 @@ use switchcost_facts::Root;
 use switchcost_observation::{Why, bucket_of};
 use switchcost_units::Nanos;
 
-use crate::counted::Totals;
 use crate::layout::{BUCKETS, CPUS, Cpu, KERNEL_THREAD, Neighbour, RUNS, Run, TASKS, Task, Wait, process, task_state};
 use crate::subject::{name_of, process_of};
 use crate::tables::Tables;
+use crate::totals::Totals;
 
 /// Where things are among the fields of /proc/PID/stat, from behind the name.
 const FLAGS: usize = 6;
@@ -19,7 +19,7 @@ const CPU: usize = 36;
 /// Of one moment.
 pub(crate) struct InFlight {
     pub(crate) now: Nanos,
-    /// CPU time since it was observed by the kernel's own account, by place of the task. It may be as old as the last timer tick.
+    /// CPU time since it was observed by the kernel's own account, by slot of the task. It may be as old as the last timer tick.
     runs: BTreeMap<usize, Nanos>,
 }
 
@@ -28,10 +28,10 @@ impl InFlight {
     pub(crate) fn look(tables: &Tables, cpus: impl Iterator<Item = usize>) -> InFlight {
         let now = switchcost_host::clock::monotonic();
         let running = running(tables, cpus);
-        let may_run = |place: &usize| {
-            tables.state(*place) == task_state::IN_USE && (running.contains(place) || tables.has_left_none(*place))
+        let may_run = |slot: &usize| {
+            tables.state(*slot) == task_state::IN_USE && (running.contains(slot) || tables.has_left_none(*slot))
         };
-        let run = |place| Some((place, cpu_time(&tables.task(place))?));
+        let run = |slot| Some((slot, cpu_time(&tables.task(slot))?));
         InFlight { now, runs: (1..TASKS).filter(may_run).filter_map(run).collect() }
     }
 
@@ -46,21 +46,21 @@ impl InFlight {
     }
 
     /// Adds the run of a task that has not ended.
-    pub(crate) fn add_run(&self, place: usize, task: &mut Task) {
-        task.run_ns = self.run_of(place, Nanos(task.run_ns)).0;
+    pub(crate) fn add_run(&self, slot: usize, task: &mut Task) {
+        task.run_ns = self.run_of(slot, Nanos(task.run_ns)).0;
     }
 
     /// The same of its sums.
-    pub(crate) fn with_run(&self, place: usize, totals: Totals) -> Totals {
-        Totals { run: self.run_of(place, totals.run), ..totals }
+    pub(crate) fn with_run(&self, slot: usize, totals: Totals) -> Totals {
+        Totals { run: self.run_of(slot, totals.run), ..totals }
     }
 
-    fn run_of(&self, place: usize, counted: Nanos) -> Nanos {
-        self.runs.get(&place).map_or(counted, |&run| counted.max(run))
+    fn run_of(&self, slot: usize, counted: Nanos) -> Nanos {
+        self.runs.get(&slot).map_or(counted, |&run| counted.max(run))
     }
 
     /// Adds the wait of a task that is off its CPU and could run; and that wait by itself, and who ran on that CPU meanwhile.
-    pub(crate) fn add_wait(&self, place: usize, task: &mut Task, tables: &Tables) -> Option<(Wait, Vec<Neighbour>)> {
+    pub(crate) fn add_wait(&self, slot: usize, task: &mut Task, tables: &Tables) -> Option<(Wait, Vec<Neighbour>)> {
         let why = task.causes.get(task.cause as usize).map(|cause| Why::from_repr(cause.reason));
         let since = match why {
             Some(Some(why)) if why.is_involuntary() => task.off_since,
@@ -71,7 +71,7 @@ impl InFlight {
             _ => return None,
         };
         let ns = self.now.0.checked_sub(since).filter(|&ns| ns > 0)?;
-        if task.off_since == 0 || task.state != task_state::IN_USE || self.has_run(place, task) {
+        if task.off_since == 0 || task.state != task_state::IN_USE || self.has_run(slot, task) {
             return None;
         }
         let runs = match why {
@@ -102,8 +102,8 @@ impl InFlight {
     }
 
     /// Whether it has a CPU after all: the program is not always called.
-    fn has_run(&self, place: usize, task: &Task) -> bool {
-        self.runs.get(&place).is_some_and(|&run| run.0 > task.run_ns)
+    fn has_run(&self, slot: usize, task: &Task) -> bool {
+        self.runs.get(&slot).is_some_and(|&run| run.0 > task.run_ns)
     }
 
     /// Shares a wait out among those that ran meanwhile on the CPU in whose queue it is, as the program does when one is over.
@@ -131,19 +131,19 @@ impl InFlight {
     }
 }
 
-/// Places whose tasks came to a CPU last.
+/// Slots whose tasks came to a CPU last.
 fn running(tables: &Tables, cpus: impl Iterator<Item = usize>) -> BTreeSet<usize> {
-    cpus.map(|cpu| tables.cpu(cpu).running_place as usize).filter(|&place| place > 0).collect()
+    cpus.map(|cpu| tables.cpu(cpu).running_slot as usize).filter(|&slot| slot > 0).collect()
 }
 
 /// The run of a CPU that is not over; none where it is idle, or has not switched.
 fn run_of(on: &Cpu, now: u64, tables: &Tables) -> Option<Run> {
-    let place = on.running_place as usize;
+    let slot = on.running_slot as usize;
     let (end, ns) = (now, now.saturating_sub(on.since));
     if on.running_pid == 0 || on.since == 0 {
         return None;
     }
-    let known = (place > 0 && place < TASKS).then(|| tables.task(place));
+    let known = (slot > 0 && slot < TASKS).then(|| tables.task(slot));
     let run = match known {
         Some(task) if task.flags & KERNEL_THREAD != 0 => Run { end, ns, process: process::KERNEL, ..Run::default() },
         Some(task) => Run { end, ns, process: task.tgid, name: task.name, ..Run::default() },

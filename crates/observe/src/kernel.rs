@@ -7,12 +7,12 @@ use aya::programs::iter::IterLinkId;
 use aya::programs::{BtfTracePoint, Iter, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use switchcost_host::signals::undisturbed;
+use switchcost_host::signals::block_signals;
 use switchcost_remedies::of_limits;
 
 use crate::container;
-use crate::counted::Options;
 use crate::layout::{NeighbourWords, TASKS};
+use crate::options::Options;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 
@@ -146,18 +146,18 @@ impl Kernel {
         for hook in HOOKS.iter().filter(|hook| (hook.is_wanted)(options)) {
             // The verifier gives up at a signal (EAGAIN), and then it would all be tried again, several times. Between two programs it is
             // heard.
-            let undisturbed = undisturbed().ok();
+            let blocked = block_signals().ok();
             let loaded = point(&mut ebpf, hook).load(hook.tracepoint, &btf);
-            drop(undisturbed);
+            drop(blocked);
             match loaded {
                 Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
                 _ => {}
             }
         }
         let look: &mut Iter = ebpf.program_mut(LOOK).expect("the program has it").try_into().expect("an iterator");
-        let undisturbed = undisturbed().ok();
+        let blocked = block_signals().ok();
         let _ = look.load("task", &btf);
-        drop(undisturbed);
+        drop(blocked);
         Ok(Kernel { ebpf })
     }
 
@@ -221,16 +221,16 @@ impl Kernel {
         RingBuf::try_from(ring).map_err(|error| refused(name, &error.into()))
     }
 
-    /// Places for tasks, all free.
-    pub(crate) fn take_places(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
-        let places = self.ebpf.take_map("places").expect("the program has it");
-        let full = |error| refused("places", &EbpfError::from(error));
-        let mut places: Queue<MapData, u32> = Queue::try_from(places).map_err(full)?;
-        // The first place stands for none.
-        for place in 1..TASKS as u32 {
-            places.push(place, 0).map_err(full)?;
+    /// Slots for tasks, all free.
+    pub(crate) fn take_free_slots(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
+        let slots = self.ebpf.take_map("free_slots").expect("the program has it");
+        let full = |error| refused("free_slots", &EbpfError::from(error));
+        let mut slots: Queue<MapData, u32> = Queue::try_from(slots).map_err(full)?;
+        // The first slot stands for none.
+        for slot in 1..TASKS as u32 {
+            slots.push(slot, 0).map_err(full)?;
         }
-        Ok(places)
+        Ok(slots)
     }
 }
 

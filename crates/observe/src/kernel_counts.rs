@@ -9,9 +9,9 @@ use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
 use switchcost_units::Nanos;
 
-use crate::counted::Totals;
 use crate::layout::Task;
 use crate::subject::is_there;
+use crate::totals::Totals;
 
 /// Tasks looked at each time: each is two files.
 const EACH: usize = 32;

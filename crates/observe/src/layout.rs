@@ -50,7 +50,7 @@ pub(crate) const CPUS: usize = 1024;
 pub(crate) const RUNS: usize = 16;
 /// The longest waits that are kept of each CPU.
 pub(crate) const LONGEST: usize = 4;
-/// Tasks observed at a time, and one place that is not used.
+/// Tasks observed at a time, and one slot that is not used.
 pub(crate) const TASKS: usize = 16384;
 
 enumerators! {
@@ -68,7 +68,7 @@ enumerators! {
 }
 
 enumerators! {
-    /// What a place in the table of tasks is used for.
+    /// What a slot in the table of tasks is used for.
     mod task_state {
         FREE = 0,
         IN_USE = 1,
@@ -201,9 +201,9 @@ structures! {
         pub(crate) busy_ns: u64,
         pub(crate) idle_ns: u64,
         last_pid: u32,
-        last_place: u32,
+        last_slot: u32,
         pub(crate) running_pid: u32,
-        pub(crate) running_place: u32,
+        pub(crate) running_slot: u32,
         pub(crate) newest: u32,
         shortest: u32,
         long_ns: u64,
@@ -255,7 +255,7 @@ pub(crate) enum Control {
     Count,
 }
 
-/// Words of 64 bits in a task's place.
+/// Words of 64 bits in a task's slot.
 pub(crate) const TASK_WORDS: usize = size_of::<Task>() / 8;
 /// Words of 64 bits for a CPU.
 pub(crate) const CPU_WORDS: usize = size_of::<Cpu>() / 8;

@@ -2,7 +2,7 @@
 //!
 //! What comes in: who is to be observed, and for how long. What goes out: an [`switchcost_observation::Observation`]; what a switch costs
 //! is not known here. The program in `bpf/` counts inside the kernel; this crate loads it, says what it observes, takes the sums
-//! of tasks that end before their places are needed again, and reads the rest. No statistics, no printing.
+//! of tasks that end before their slots are needed again, and reads the rest. No statistics, no printing.
 //!
 //! ```text
 //!  observe (the loop) <──> Listener: what looks meanwhile
@@ -10,7 +10,7 @@
 //!     v
 //!  Backend: Observer ──> ByBpf ──(targets)──> the kernel's tracepoints: bpf/
 //!     │                    ^                               │
-//!     │                    └───(tasks, cpus: mapped; pairs)┘──> Sums ──> Counted
+//!     │                    └───(tasks, cpus: mapped; pairs)┘──> Sums
 //!     ├──> ByPerf, where the kernel takes no programs of ours: its records of switches ──> Sums
 //!     └──> ByProc, where it gives none of those: its own counters in /proc
 //! ```
@@ -21,7 +21,6 @@ mod by_perf;
 mod by_proc;
 mod command;
 mod container;
-mod counted;
 mod cpus;
 mod error;
 mod in_flight;
@@ -34,6 +33,7 @@ mod moments;
 mod notice;
 mod observer;
 mod older;
+mod options;
 mod own_cost;
 mod quotas;
 mod relatives;
@@ -46,15 +46,17 @@ mod subject;
 mod sums;
 mod tables;
 mod target;
+mod totals;
 
 pub use backend::Backend;
 pub use command::Command;
-pub use counted::{Counted, Options, Totals};
 pub use error::ObserveError;
 pub use kernel::NoBpf;
 pub use notice::Notice;
 pub use observer::Observer;
+pub use options::Options;
 pub use requests::Requests;
 pub use run::{Listener, Task, observe};
 pub use subject::{GroupId, SubjectError};
 pub use target::{Group, Target};
+pub use totals::Totals;

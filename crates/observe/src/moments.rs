@@ -1,9 +1,8 @@
 //! How switches and waits are spread over the window: sums of short stretches, as many as one can look at.
 
+use crate::totals::Totals;
 use switchcost_observation::Moment;
 use switchcost_units::Nanos;
-
-use crate::counted::Totals;
 
 /// The length of a stretch at first.
 const FIRST: Nanos = Nanos::millis(100);

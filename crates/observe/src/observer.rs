@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use switchcost_observation::Event;
+use switchcost_observation::{Event, Observation};
 use switchcost_record::HostManifest;
 use switchcost_units::Nanos;
 
@@ -11,15 +11,17 @@ use crate::by_bpf::ByBpf;
 use crate::by_perf::ByPerf;
 use crate::by_proc::ByProc;
 use crate::container;
-use crate::counted::{Counted, Options, Totals};
 use crate::kernel::NoBpf;
+use crate::options::Options;
 use crate::subject::GroupId;
+use crate::totals::Totals;
 
 /// Counts until it is finished or dropped.
 pub struct Observer {
     way: Way,
     /// Why each of the ways that tell more is unavailable.
     unavailable_because: Vec<String>,
+    empty: Observation,
 }
 
 enum Way {
@@ -28,25 +30,30 @@ enum Way {
     Proc(ByProc),
 }
 
-impl Observer {
-    /// Begins to count; nothing is observed yet. Where the kernel takes no programs of ours, its records of switches are read, and
-    /// where it gives none, its counters.
-    pub fn start(host: &HostManifest, options: Options) -> Observer {
+impl Way {
+    /// The best that there is, and why each of those that tell more is unavailable: where the kernel takes no programs of ours, its
+    /// records of switches are read, and where it gives none, its counters.
+    fn best(host: &HostManifest, options: Options) -> (Way, Vec<String>) {
         let by_bpf = if options.without_bpf { Err(NoBpf::NotAsked) } else { ByBpf::start(host, options) };
         let bpf_unavailable_because = match by_bpf {
             Ok(bpf) => {
                 let reason = options.counts_only.then(|| "counts and causes are enough (--counts-only)".to_owned());
-                return Observer { way: Way::Bpf(Box::new(bpf)), unavailable_because: reason.into_iter().collect() };
+                return (Way::Bpf(Box::new(bpf)), reason.into_iter().collect());
             }
             Err(why) => why.to_string(),
         };
         match ByPerf::start(host, options.may_mark_pages) {
-            Ok(perf) => Observer { way: Way::Perf(Box::new(perf)), unavailable_because: vec![bpf_unavailable_because] },
-            Err(why) => Observer {
-                way: Way::Proc(ByProc::default()),
-                unavailable_because: vec![bpf_unavailable_because, why.to_string()],
-            },
+            Ok(perf) => (Way::Perf(Box::new(perf)), vec![bpf_unavailable_because]),
+            Err(why) => (Way::Proc(ByProc::default()), vec![bpf_unavailable_because, why.to_string()]),
         }
+    }
+}
+
+impl Observer {
+    /// Begins to count, into `empty`, an observation of this machine in which nothing was counted. No task is observed yet.
+    pub fn start(empty: Observation, options: Options) -> Observer {
+        let (way, unavailable_because) = Way::best(&empty.host, options);
+        Observer { way, unavailable_because, empty }
     }
 
     /// Why it is not counted by programs in the kernel.
@@ -153,22 +160,22 @@ impl Backend for Observer {
         }
     }
 
-    fn so_far(&mut self) -> Result<Counted, NoBpf> {
+    fn so_far(&mut self) -> Result<Observation, NoBpf> {
         let counted = match &mut self.way {
-            Way::Bpf(bpf) => bpf.so_far()?,
-            Way::Perf(perf) => perf.so_far(),
-            Way::Proc(proc) => proc.so_far(),
+            Way::Bpf(bpf) => bpf.so_far(&self.empty)?,
+            Way::Perf(perf) => perf.so_far(&self.empty),
+            Way::Proc(proc) => proc.so_far(&self.empty),
         };
-        Ok(Counted { not_counted_by: self.unavailable_because.clone(), ..counted })
+        Ok(Observation { not_counted_by: self.unavailable_because.clone(), ..counted })
     }
 
-    fn finish(self) -> Result<Counted, NoBpf> {
+    fn finish(self) -> Result<Observation, NoBpf> {
         let mut counted = match self.way {
-            Way::Bpf(bpf) => bpf.finish()?,
-            Way::Perf(perf) => perf.finish(),
-            Way::Proc(mut proc) => proc.so_far(),
+            Way::Bpf(bpf) => bpf.finish(&self.empty)?,
+            Way::Perf(perf) => perf.finish(&self.empty),
+            Way::Proc(mut proc) => proc.so_far(&self.empty),
         };
         container::look_at(&mut counted.tasks);
-        Ok(Counted { not_counted_by: self.unavailable_because, ..counted })
+        Ok(Observation { not_counted_by: self.unavailable_because, ..counted })
     }
 }

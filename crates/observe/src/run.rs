@@ -1,11 +1,10 @@
 //! The loop of an observation: who is observed, for how long, and what is informed meanwhile.
 
 use switchcost_facts::{Root, slice_extensions};
-use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions, Source, Throttled};
+use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions};
 use switchcost_units::Nanos;
 
 use crate::backend::Backend;
-use crate::counted::Counted;
 use crate::error::ObserveError;
 use crate::kernel::NoBpf;
 use crate::moments::Moments;
@@ -14,7 +13,7 @@ use crate::quotas::Quotas;
 use crate::requests::Requests;
 use crate::target::{Next, Target};
 
-/// Between two looks at who has ended: far less than it takes to use up the places of tasks.
+/// Between two looks at who has ended: far less than it takes to use up the slots of tasks.
 const TICK: Nanos = Nanos::millis(20);
 
 /// What is to be observed.
@@ -61,7 +60,7 @@ pub trait Listener {
     fn notice(&mut self, notice: Notice);
 }
 
-/// Observes. `empty` is an observation of this machine in which nothing was counted; the kernel's files are read below `root`.
+/// Observes; the kernel's files are read below `root`.
 ///
 /// # Errors
 /// Where no task can be observed, the command cannot be run, or what was counted cannot be read; and as the listener says.
@@ -69,7 +68,6 @@ pub fn observe<B: Backend, L: Listener>(
     mut backend: B,
     task: Task,
     root: &Root,
-    empty: &Observation,
     listener: &mut L,
 ) -> Result<Observation, L::Error> {
     let Task { mut target, duration, is_endless, wants_scheduler_time, requests } = task;
@@ -99,10 +97,12 @@ pub fn observe<B: Backend, L: Listener>(
         let subject = target.subject();
         listener.look(&mut || {
             let counted = backend.so_far()?;
+            let window_ns = backend.now().saturating_sub(began.at);
             Ok(Observation {
                 subject: subject.clone(),
+                window_ns,
                 is_unfinished: true,
-                ..began.observation(&backend, counted, Vec::new(), empty)
+                ..began.complete(counted, backend.own_cpu_time())
             })
         })?;
         backend.pause(TICK.min(limit.saturating_sub(elapsed)));
@@ -116,7 +116,7 @@ pub fn observe<B: Backend, L: Listener>(
     });
     backend.take_events(&mut |event| listener.take(event));
     moments.end(backend.now(), backend.totals());
-    let window = backend.now().saturating_sub(began.at);
+    let window_ns = backend.now().saturating_sub(began.at);
     let counted = backend.finish().map_err(ObserveError::from)?;
     if wants_scheduler_time && counted.in_scheduler.is_none() {
         listener.notice(Notice::NoSchedulerTime);
@@ -124,10 +124,12 @@ pub fn observe<B: Backend, L: Listener>(
     Ok(Observation {
         subject: target.subject(),
         older_children: older.since(root),
+        window_ns,
         requests,
+        throttled,
         moments: moments.into_vec(),
         slice_extensions: extensions.zip(slice_extensions(root)).map(extensions_between),
-        ..began.with(window, own_cpu_time, counted, throttled, empty)
+        ..began.complete(counted, own_cpu_time)
     })
 }
 
@@ -159,49 +161,18 @@ struct Began {
 }
 
 impl Began {
-    fn observation(
-        &self,
-        backend: &impl Backend,
-        counted: Counted,
-        throttled: Vec<Throttled>,
-        empty: &Observation,
-    ) -> Observation {
-        let window = backend.now().saturating_sub(self.at);
-        self.with(window, backend.own_cpu_time(), counted, throttled, empty)
+    /// Of what a backend has filled in: waits from the beginning of the window on, and with the CPU time that was used since.
+    fn complete(&self, counted: Observation, own_cpu_time: Nanos) -> Observation {
+        let user_ns = own_cpu_time.saturating_sub(self.cpu);
+        Observation {
+            longest_waits: counted.longest_waits.into_iter().map(|wait| self.in_window(wait)).collect(),
+            own_cost: counted.own_cost.map(|own| OwnCost { user_ns, ..own }),
+            ..counted
+        }
     }
 
-    /// When a wait began counts from the beginning of the window on.
     fn in_window(&self, wait: LongWait) -> LongWait {
         LongWait { since_ns: wait.since_ns.saturating_sub(self.at), ..wait }
-    }
-
-    fn with(
-        &self,
-        window_ns: Nanos,
-        own_cpu_time: Nanos,
-        counted: Counted,
-        throttled: Vec<Throttled>,
-        empty: &Observation,
-    ) -> Observation {
-        let user_ns = own_cpu_time.saturating_sub(self.cpu);
-        // Looks at /proc are all in its own time; what the kernel takes for records is not known.
-        let by_looks = (counted.source == Source::Proc).then(OwnCost::default);
-        Observation {
-            window_ns,
-            source: counted.source,
-            not_counted_by: counted.not_counted_by,
-            cpus: counted.cpus,
-            tasks: counted.tasks,
-            pairs: counted.pairs,
-            waits: counted.waits,
-            longest_waits: counted.longest_waits.into_iter().map(|wait| self.in_window(wait)).collect(),
-            in_scheduler: counted.in_scheduler,
-            lost: counted.lost,
-            own_cost: counted.own_cost.or(by_looks).map(|own| OwnCost { user_ns, ..own }),
-            throttled,
-            stacks: counted.stacks,
-            ..empty.clone()
-        }
     }
 }
 

@@ -257,31 +257,7 @@ fn histogram(counts: &[u32]) -> Histogram {
 
 /// A group in which there is no task yet.
 pub(crate) fn empty(key: Key) -> Tasks {
-    Tasks {
-        process: key.process,
-        process_inside: None,
-        control_group: None,
-        name: key.name,
-        is_kernel: key.is_kernel,
-        runtime: None,
-        count: 0,
-        voluntary: 0,
-        involuntary: 0,
-        run_ns: Nanos(0),
-        off_ns: Nanos(0),
-        wait_ns: Nanos(0),
-        others_ns: Nanos(0),
-        moved: [0; 3],
-        off_at_end: 0,
-        off_at_end_ns: Nanos(0),
-        resident_bytes: None,
-        referenced_bytes: None,
-        causes: Vec::new(),
-        off: Histogram::default(),
-        wait: Histogram::default(),
-        others: Histogram::default(),
-        turns: Histogram::default(),
-    }
+    Tasks { is_kernel: key.is_kernel, ..Tasks::empty(key.process, key.name) }
 }
 
 /// A name as the kernel keeps it, up to its end.

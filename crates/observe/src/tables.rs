@@ -8,11 +8,11 @@ use switchcost_host::shared_file::SharedFile;
 use switchcost_units::Nanos;
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::counted::Totals;
 use crate::kernel::Kernel;
 use crate::layout::{
     CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task, task_state,
 };
+use crate::totals::Totals;
 
 /// Where words of a task are; the number of its process is the upper half of the first.
 const TGID: usize = 0;
@@ -46,43 +46,43 @@ impl Tables {
     }
 
     /// A task as it is now. The kernel goes on writing: sums of one that runs may be of slightly different times.
-    pub(crate) fn task(&self, place: usize) -> Task {
+    pub(crate) fn task(&self, slot: usize) -> Task {
         let mut words = [0; TASK_WORDS];
-        copy(&self.tasks.u64s()[place * TASK_WORDS..][..TASK_WORDS], &mut words);
+        copy(&self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS], &mut words);
         Task::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
-    /// Whether a place is used, and whether by a task that has ended: without reading all of it.
-    pub(crate) fn state(&self, place: usize) -> u32 {
+    /// Whether a slot is used, and whether by a task that has ended: without reading all of it.
+    pub(crate) fn state(&self, slot: usize) -> u32 {
         // The upper half of the second word.
-        (self.tasks.u64s()[place * TASK_WORDS + 1].load(Relaxed) >> 32) as u32
+        (self.tasks.u64s()[slot * TASK_WORDS + 1].load(Relaxed) >> 32) as u32
     }
 
-    /// The process of a place whose task is alive and none of the kernel's: without reading all of it, which would take most of what the
+    /// The process of a slot whose task is alive and none of the kernel's: without reading all of it, which would take most of what the
     /// observer takes where there are many.
-    pub(crate) fn process(&self, place: usize) -> Option<u32> {
-        let is_it = self.state(place) == task_state::IN_USE && self.word(place, FLAGS) as u32 & KERNEL_THREAD == 0;
-        is_it.then(|| (self.word(place, TGID) >> 32) as u32)
+    pub(crate) fn process(&self, slot: usize) -> Option<u32> {
+        let is_it = self.state(slot) == task_state::IN_USE && self.word(slot, FLAGS) as u32 & KERNEL_THREAD == 0;
+        is_it.then(|| (self.word(slot, TGID) >> 32) as u32)
     }
 
     /// The same of one that has switched: one that was started just now has its parent's memory.
-    pub(crate) fn process_that_switched(&self, place: usize) -> Option<u32> {
-        let has_switched = || self.word(place, ON_SINCE) + self.word(place, OFF_SINCE) > 0;
-        self.process(place).filter(|_| has_switched())
+    pub(crate) fn process_that_switched(&self, slot: usize) -> Option<u32> {
+        let has_switched = || self.word(slot, ON_SINCE) + self.word(slot, OFF_SINCE) > 0;
+        self.process(slot).filter(|_| has_switched())
     }
 
-    /// Whether the task of a place has left no CPU since it was observed.
-    pub(crate) fn has_left_none(&self, place: usize) -> bool {
-        self.word(place, VOLUNTARY) + self.word(place, INVOLUNTARY) == 0
+    /// Whether the task of a slot has left no CPU since it was observed.
+    pub(crate) fn has_left_none(&self, slot: usize) -> bool {
+        self.word(slot, VOLUNTARY) + self.word(slot, INVOLUNTARY) == 0
     }
 
-    fn word(&self, place: usize, at: usize) -> u64 {
-        self.tasks.u64s()[place * TASK_WORDS + at].load(Relaxed)
+    fn word(&self, slot: usize, at: usize) -> u64 {
+        self.tasks.u64s()[slot * TASK_WORDS + at].load(Relaxed)
     }
 
-    /// Sums of a place, without reading all of it.
-    pub(crate) fn totals(&self, place: usize) -> Totals {
-        let word = |at| self.word(place, at);
+    /// Sums of a slot, without reading all of it.
+    pub(crate) fn totals(&self, slot: usize) -> Totals {
+        let word = |at| self.word(slot, at);
         Totals {
             voluntary: word(VOLUNTARY),
             involuntary: word(INVOLUNTARY),
@@ -96,9 +96,9 @@ impl Tables {
         self.cpus.u64s()[cpu * CPU_WORDS + SINCE].store(now.0, Relaxed);
     }
 
-    /// Makes a place as it was at first.
-    pub(crate) fn clear(&self, place: usize) {
-        for word in &self.tasks.u64s()[place * TASK_WORDS..][..TASK_WORDS] {
+    /// Makes a slot as it was at first.
+    pub(crate) fn clear(&self, slot: usize) {
+        for word in &self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS] {
             word.store(0, Relaxed);
         }
     }

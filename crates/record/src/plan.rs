@@ -63,6 +63,16 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// All tasks on one CPU.
+    pub fn one_cpu(cpu: CpuId) -> Placement {
+        Placement { cpus: vec![cpu], relation: Relation::SameCpu }
+    }
+
+    /// Wherever the scheduler has them run.
+    pub fn unpinned() -> Placement {
+        Placement { cpus: Vec::new(), relation: Relation::Unpinned }
+    }
+
     /// Whether all tasks share one CPU, so that a hand-off needs a switch and the switch can be priced.
     pub fn is_one_cpu(&self) -> bool {
         self.cpus.len() == 1
@@ -111,6 +121,22 @@ pub struct Case {
 }
 
 impl Case {
+    /// Two tasks that touch nothing.
+    pub fn plain(mechanism: Mechanism, between: Between, placement: Placement, policy: Policy) -> Case {
+        Case {
+            mechanism,
+            between,
+            tasks: 2,
+            working_set: WorkingSet::NONE,
+            away: None,
+            vectors: None,
+            placement,
+            policy,
+            runtime: None,
+            switches: None,
+        }
+    }
+
     /// How the token is handed over, in a word: `pipe`, with vector registers in use `pipe/avx512`, or of a runtime `go/channel`.
     pub fn name(&self) -> String {
         match (&self.runtime, &self.vectors) {

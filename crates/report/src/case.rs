@@ -29,26 +29,14 @@ pub(crate) const CASE_COLUMNS: [Column<Case>; 18] = [
 #[cfg(test)]
 mod tests {
     use switchcost_analysis::Conditions;
-    use switchcost_record::{Between, Mechanism, Placement, Policy, Relation};
+    use switchcost_record::{Between, Mechanism, Placement, Policy};
     use switchcost_units::CpuId;
-    use switchcost_workload::WorkingSet;
 
     use super::*;
 
     #[test]
     fn both_forms_have_the_same_names_in_the_same_order() {
-        let case = Case {
-            mechanism: Mechanism::Pipe,
-            between: Between::Process,
-            tasks: 2,
-            working_set: WorkingSet::NONE,
-            away: None,
-            vectors: None,
-            placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
-            policy: Policy::Fifo,
-            runtime: None,
-            switches: None,
-        };
+        let case = Case::plain(Mechanism::Pipe, Between::Process, Placement::one_cpu(CpuId(1)), Policy::Fifo);
         let json = serde_json::to_string(&Conditions::from(&case)).expect("JSON");
         let places: Vec<usize> = CASE_COLUMNS
             .iter()

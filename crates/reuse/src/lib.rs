@@ -19,7 +19,7 @@ mod tree;
 use std::collections::BTreeMap;
 
 use switchcost_profile::{Profile, Program};
-use switchcost_trace::{Block, Chunk, Mapping, Mark, ProcessId, ProcessTable, Reference, TraceHeader};
+use switchcost_trace::{Block, Chunk, Event, Mapping, Mark, ProcessId, ProcessTable, Reference, TraceHeader};
 
 pub use classifier::{Access, Arrival, Classifier};
 use over_cuts::OverCuts;
@@ -83,19 +83,16 @@ impl Profiler {
 
     /// Follows the next chunk.
     pub fn add(&mut self, chunk: &Chunk) {
-        let mut marks = chunk.marks.iter().peekable();
-        let mut references = chunk.references.as_slice();
         let mut space = self.space();
-        for (at, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= at) {
-                self.mark(&placed.mark);
-                space = self.space();
+        for event in chunk.events() {
+            match event {
+                Event::Mark(mark) => {
+                    self.mark(mark);
+                    space = self.space();
+                }
+                Event::Block(block, own) => self.block(space, block, own),
             }
-            let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
-            references = rest;
-            self.block(space, block, own);
         }
-        marks.for_each(|placed| self.mark(&placed.mark));
     }
 
     /// The address space that runs, as it stands above the numbers of lines.

@@ -29,12 +29,12 @@ impl Said {
 }
 
 /// Runs a program for so long at most, unless told to stop. What it starts may hold its output open: that is not waited for.
-pub(crate) fn run(mut command: Command, patience: Duration, should_stop: &dyn Fn() -> bool) -> io::Result<Said> {
+pub(crate) fn run(mut command: Command, timeout: Duration, should_stop: &dyn Fn() -> bool) -> io::Result<Said> {
     let mut said = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?).process_group(0);
     let mut child = command.spawn()?;
     let group = Pid::from_child(&child);
-    let why = unfinished(group, Instant::now() + patience, should_stop)?;
+    let why = unfinished(group, Instant::now() + timeout, should_stop)?;
     // It has not been waited for: its number is still its own.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait()?;
@@ -71,10 +71,10 @@ fn end_of(said: &mut std::fs::File) -> io::Result<String> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, patience: Duration, should_stop: bool) -> Result<Said, String> {
+    fn shell(script: &str, timeout: Duration, should_stop: bool) -> Result<Said, String> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        run(command, patience, &|| should_stop).map_err(|error| error.to_string())
+        run(command, timeout, &|| should_stop).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod verbs;
 use std::process::ExitCode;
 
 use signal_hook::consts::SIGXCPU;
-use switchcost_host::out_of_memory::TellingAllocator;
+use switchcost_host::out_of_memory::ReportingAllocator;
 use switchcost_units::Bytes;
 
 use cli::{Cli, Verb};
@@ -32,7 +32,7 @@ use exit::{Exit, Failure};
 use messages::say;
 
 #[global_allocator]
-static MEMORY: TellingAllocator = TellingAllocator;
+static MEMORY: ReportingAllocator = ReportingAllocator;
 
 /// Little that takes stack: there may be little of it.
 fn main() -> ExitCode {
@@ -54,10 +54,10 @@ fn without_stack(found: Bytes) -> ExitCode {
 #[inline(never)]
 fn start() -> ExitCode {
     // A repetition is served before anything else is set up: its process shall be as bare as possible.
-    if is_first(switchcost_measure::SERVANT_ARGUMENT) {
+    if is_first(switchcost_measure::REPETITION_ARGUMENT) {
         return serve(|| switchcost_measure::serve(std::io::stdin().lock(), std::io::stdout().lock()));
     }
-    if is_first(switchcost_inject::SERVANT_ARGUMENT) {
+    if is_first(switchcost_inject::INJECTION_ARGUMENT) {
         return serve(|| switchcost_inject::serve(std::io::stdin().lock(), std::io::stdout()));
     }
     if let Some(words) = words_behind(switchcost_measure::TURNS_ARGUMENT) {

@@ -13,7 +13,7 @@ use crate::{
     Chunk, ChunkEntry, ChunkPlace, Life, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceIndex, TraceReader,
 };
 
-pub use problem::{Problem, Trouble};
+pub use problem::{Problem, Violation};
 
 /// Problems that are kept word for word; the rest are counted.
 const KEPT: usize = 100;
@@ -85,7 +85,7 @@ impl Checker {
         self.block = 0;
         self.enter(place);
         if place.running != self.table.running {
-            self.note(Trouble::Running { found: place.running, need: self.table.running });
+            self.note(Violation::Running { found: place.running, need: self.table.running });
         }
         self.parts(chunk);
         self.count(chunk);
@@ -125,26 +125,26 @@ impl Checker {
         }
         let claimed: u64 = chunk.blocks.iter().map(|block| u64::from(block.references)).sum();
         if claimed != chunk.references.len() as u64 {
-            self.note(Trouble::References { found: chunk.references.len() as u64, need: claimed });
+            self.note(Violation::References { found: chunk.references.len() as u64, need: claimed });
         }
     }
 
     fn run(&mut self, block: &crate::Block, references: &[crate::Reference]) {
         if let Err(why) = block.check(references) {
-            self.note(Trouble::Unfit(why));
+            self.note(Violation::Unfit(why));
         }
         if block.flags.0 > 1 {
-            self.note(Trouble::Flags(block.flags.0));
+            self.note(Violation::Flags(block.flags.0));
         }
         let has_ended = self.table.running_task().is_some_and(|task| task.has_ended);
         if has_ended && !block.flags.is_kernel() {
-            self.note(Trouble::RunsEnded(self.table.running));
+            self.note(Violation::RunsEnded(self.table.running));
         }
     }
 
     fn mark(&mut self, before_block: u32, mark: &Mark) {
         if before_block != self.block {
-            self.note(Trouble::Order { found: before_block });
+            self.note(Violation::Order { found: before_block });
         }
         if let Some(trouble) = self.trouble_of(mark) {
             self.note(trouble);
@@ -181,11 +181,11 @@ impl Checker {
         if *index != self.seen {
             self.place = ChunkPlace { number: self.report.chunks, offset: bytes, ..ChunkPlace::default() };
             self.block = 0;
-            self.note(Trouble::Index);
+            self.note(Violation::Index);
         }
     }
 
-    fn note(&mut self, trouble: Trouble) {
+    fn note(&mut self, trouble: Violation) {
         self.report.problem_count += 1;
         if self.report.problems.len() < KEPT {
             let ChunkPlace { number, offset, .. } = self.place;

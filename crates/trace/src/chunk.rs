@@ -1,6 +1,6 @@
 //! A run of the event stream: blocks, their references, and marks between blocks.
 
-use crate::{Blocks, Mark, Reference};
+use crate::{Block, Blocks, Mark, Reference};
 
 /// A mark and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,15 @@ pub struct Chunk {
     pub references: Vec<Reference>,
     /// The marks.
     pub marks: Vec<Placed>,
+}
+
+/// What comes next in a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A mark.
+    Mark(&'a Mark),
+    /// A block, and its references.
+    Block(&'a Block, &'a [Reference]),
 }
 
 impl Chunk {
@@ -58,8 +67,58 @@ impl Chunk {
         self.marks.push(Placed { before_block: self.blocks.len() as u32, mark });
     }
 
+    /// Blocks and marks in their order. A block of which references are missing has those that are there.
+    pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
+        let mut marks = self.marks.iter().peekable();
+        let mut blocks = self.blocks.iter().zip(0u32..).peekable();
+        let mut references = self.references.as_slice();
+        std::iter::from_fn(move || {
+            let next = blocks.peek().map(|&(_, index)| index);
+            if let Some(placed) = marks.next_if(|placed| next.is_none_or(|next| placed.before_block <= next)) {
+                return Some(Event::Mark(&placed.mark));
+            }
+            let (block, _) = blocks.next()?;
+            let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
+            references = rest;
+            Some(Event::Block(block, own))
+        })
+    }
+
     /// Number of instructions in all blocks.
     pub fn instructions(&self) -> u64 {
         self.blocks.iter().map(|block| u64::from(block.instructions)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TaskId;
+
+    #[test]
+    fn events_are_in_their_order_and_a_block_has_the_references_that_are_there() {
+        let block = |references| Block { bytes: 4, instructions: 1, first_bytes: 4, references, ..Block::default() };
+        let exit = |task| Mark::Exit { task: TaskId(task) };
+        let references = [1, 2, 3].map(|address| Reference::new(address, 7, 3, false));
+        let mut chunk = Chunk::default();
+        chunk.mark(exit(1));
+        chunk.blocks.push(block(1));
+        chunk.blocks.push(block(0));
+        chunk.mark(exit(2));
+        chunk.mark(exit(3));
+        chunk.blocks.push(block(3));
+        chunk.mark(exit(4));
+        chunk.references.extend(references);
+        let events: Vec<Event<'_>> = chunk.events().collect();
+        let expected = [
+            Event::Mark(&exit(1)),
+            Event::Block(&block(1), &references[..1]),
+            Event::Block(&block(0), &[]),
+            Event::Mark(&exit(2)),
+            Event::Mark(&exit(3)),
+            Event::Block(&block(3), &references[1..]),
+            Event::Mark(&exit(4)),
+        ];
+        assert_eq!(events, expected);
     }
 }

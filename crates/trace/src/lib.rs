@@ -30,8 +30,8 @@ pub mod testing;
 
 pub use block::{Block, BlockFlags, UnfitBlock};
 pub use blocks::{BlockRun, Blocks};
-pub use check::{CheckReport, Checker, Problem, Trouble, check};
-pub use chunk::{Chunk, Placed};
+pub use check::{CheckReport, Checker, Problem, Violation, check};
+pub use chunk::{Chunk, Event, Placed};
 pub use codec::{LANES, OwnWords, ReadWords};
 pub use export::{DinExporter, Exported, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{

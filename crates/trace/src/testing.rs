@@ -106,7 +106,7 @@ pub fn chunks(steps: usize) -> impl Strategy<Value = Vec<Chunk>> {
 /// A valid stream of at least `blocks` blocks, the same for the same seed.
 pub fn seeded(seed: u64, blocks: usize) -> Vec<Chunk> {
     let mut stream = Stream::default();
-    let mut dice = Dice(seed);
+    let mut dice = SplitMix64(seed);
     stream.step(&Step::Command);
     stream.step(&Step::Command);
     stream.step(&Step::Switch { to: 0, cause: 6 });
@@ -117,9 +117,9 @@ pub fn seeded(seed: u64, blocks: usize) -> Vec<Chunk> {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere.
-struct Dice(u64);
+struct SplitMix64(u64);
 
-impl Dice {
+impl SplitMix64 {
     fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

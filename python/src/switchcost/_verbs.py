@@ -156,8 +156,8 @@ def measure(
         quick: Shorter repetitions and less precision; without a selection also fewer sizes: within 8 s.
         full: The whole grid of Li, Ding and Shen 2007: within 3 minutes.
         lmbench: lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
-        prices: Measure instead what a lost line costs, by size, footprint and kind of access, and what the kernel's way
-            through a switch does: the prices of the model of a switch; write them to FILE.
+        prices: Measure instead the prices of the model of a switch, and write them to FILE: what a lost line costs, by
+            size, footprint and kind of access, and how much longer the kernel's switch path takes with cold caches.
         cpu: CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts].
         policy: Scheduling policy of the tasks: fifo, rr, other, batch [default: fifo].
         no_pin: Let the scheduler choose the CPU.
@@ -170,17 +170,17 @@ def measure(
         precision: A case is done when the half-width of its interval is at most this share of the estimate, such as 1%: of
             the interval that is printed, where --history has enough runs and they differ by less; else of that within this
             run, and the one that is printed holds for other runs, too, and is wider [default: 1%].
-        history: Learn how much runs of this machine differ from its earlier records in FOLDER: from seven on that lie an
-            hour or more apart.
+        history: Learn the run-to-run variation of this machine from its earlier records in FOLDER: at least seven, an hour
+            or more apart.
         round_trips: Round trips of a timed batch, such as the 10000 of Li, Ding and Shen 2007 [default: as many as take 20
             us].
-        flush: Empty the caches before each timed batch by writing this much, such as 4MiB, as their code does; nothing is
-            run untimed behind it, so that the first round trips find nothing.
+        flush: Flush the caches before each timed batch by writing this much, such as 4MiB, as their code does; no warm-up
+            follows, so that the first round trips find them cold.
         pause: Sleep before each timed batch, such as 1s, as their code does.
         confidence: Confidence of the intervals: 90%, 95% or 99% [default: 90%].
         budget: Time for the whole run, such as 30s or 5min [default: as the preset says; 5s per case for a selection].
         max_repetitions: Maximum number of repetitions of a case; each has fresh processes and fresh pages [default: 150].
-        seed: Seed of the interleaving and of random patterns [default: another each time; the record keeps it].
+        seed: Seed of the interleaving and of random patterns [default: random; it is recorded].
         synthetic_switch: Length of the switch of the mechanism synthetic [default: 2us].
         synthetic_reload: What synthetic adds to each walk of the switching arm [default: 0ns].
         record: Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
@@ -367,23 +367,23 @@ def simulate(
     Args:
         traces: The trace, or several, which are trials; or live for the command.
         command: The command and its arguments.
-        schedule: Of a trace: play its tasks again in these orders, round-robin, affinity:N, longest-quantum or batch:K, one
+        schedule: Of a trace: replay its tasks in these orders, round-robin, affinity:N, longest-quantum or batch:K, one
             after the other [default: the order of the trace; with --quantum, round-robin].
-        quantum: Of a trace: play its tasks again with these quanta, one after the other, in instructions (400000) or at one
+        quantum: Of a trace: replay its tasks with these quanta, one after the other, in instructions (400000) or at one
             instruction a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace,
             or 400000].
-        page_faults: Of a trace: play its tasks again so that each waits for a disk at the first use of each page of a file,
-            in instructions of others or at one instruction a cycle (20ms): switches by page faults, as when memory held no
+        page_faults: Of a trace: replay its tasks so that each waits for a disk at the first use of each page of a file, in
+            instructions of others or at one instruction a cycle (20ms): switches by page faults, as when memory held no
             files yet.
         at_once: Of a trace: instead, run each process on a CPU with first levels of its own, this many instructions at a
             time, and report the misses of the last level that they share at once, beside those in turns of --quantum.
         only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may
             be omitted. What comes before is not simulated, except for a warm-up.
-        from_: The first end of --only-intervals by itself.
-        to: The second end of --only-intervals by itself.
-        sample: Of a trace: simulate this share of it (5%), in parts chosen at random, and report what all of it has, with
-            intervals.
-        seed: Of --sample: another number chooses other parts [default: 0].
+        from_: The start of --only-intervals, by itself.
+        to: The end of --only-intervals, by itself.
+        sample: Of a trace: simulate this share of it (5%), in parts chosen at random, and estimate the whole from them,
+            with intervals.
+        seed: With --sample: seed of the choice of parts [default: 0].
         warm_up: Instructions that are simulated before each part, and not counted; of those before them only the last use
             of each line is [default: 1000000; with --sample as many as a part has].
         design: Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own
@@ -397,7 +397,7 @@ def simulate(
         interval: Instructions in an interval after a switch [default: 10000; 1000 for client-server].
         intervals: Intervals recorded after each switch [default: 100].
         kernel_touches: Also simulate the kernel's accesses to user memory during system calls.
-        private_by: Who has caches alone in what each switch is compared with, and counts as one: process (its threads
+        private_by: Who has private caches in the simulation that each switch is compared with: process (its threads
             together) or task (each thread by itself) [default: process].
         user_only: Leave the kernel's own instructions and references out of a trace of a whole system.
         threads: Simulate up to this many designs at the same time [default: as many as there are CPUs].
@@ -515,8 +515,8 @@ def trace(
     Args:
         command: The command and its arguments.
         output: The file for the trace, which must not exist.
-        profile: Write no trace, but to FILE what the model of a switch needs to know of the program: lines used again
-            behind a cut.
+        profile: Write a profile to FILE instead of a trace: what the model of a switch needs to know of the program, lines
+            reused after a cut.
         redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
             made from it.
         quantum: Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000 [default: 400000].
@@ -531,19 +531,19 @@ def trace(
             QEMU and a kernel image (make setup fetches both).
         kernel: The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed [default: the
             one that make setup has fetched].
-        append: Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'.
+        append: Further parameters for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'.
         memory: Memory of the guest [default: what its files take, and 384 MiB].
         mips: Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times [default: 1000;
             for workload 15.6, as processors of 1990].
         physical: Also record where in the guest's physical memory its pages lie: physically indexed and tagged levels of
             simulated designs then have these addresses instead of assigned ones.
-        slice: How long a task of the guest runs before another's turn [default: its scheduler's own]. Several kernels,
-            appended words or slices make a trace of each combination.
-        seconds: End the programs after so many seconds of the guest's time [default: 600].
-        between_stops: Trace only from when each program has stopped itself (kill -STOP $$) until it has again, or has
-            ended: not how it starts.
-        file: A further file, folder or program that the programs need in the guest, such as packages of Python; may be
-            given several times.
+        slice: Time slice of the guest's scheduler [default: its own]. Several kernels, appended parameters or slices make a
+            trace of each combination.
+        seconds: End the programs after this many seconds of the guest's time [default: 600].
+        between_stops: Trace each program only from where it stops itself (kill -STOP $$) until it stops again or ends: not
+            its start-up.
+        file: Another file, folder or program that the programs need in the guest, such as packages of Python; may be given
+            several times.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.trace(command, output, words(_TRACE, locals()), progress)

@@ -111,8 +111,7 @@ fn a_title_says_what_is_not_usual() {
     });
     let text = "pipe, process, 2 tasks, chase of 64 B nodes, rmw, one shared array, huge pages, policy other, CPU 0-1";
     assert_eq!(title(&case.case(), false), text);
-    let free =
-        FakeCase::pipe().change(|case| case.placement = Placement { cpus: vec![], relation: Relation::Unpinned });
+    let free = FakeCase::pipe().change(|case| case.placement = Placement::unpinned());
     assert_eq!(title(&free.case(), true), "pipe, process, 2 tasks, stride 8 B, rmw, not pinned");
     assert_eq!(title(&FakeCase::pipe().case(), true), "pipe, process, 2 tasks, stride 8 B, rmw, CPU 1");
 }

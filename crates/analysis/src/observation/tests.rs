@@ -1,8 +1,8 @@
 //! On an observation made by hand, whose costs can be worked out on paper.
 
 use switchcost_observation::{
-    Behind, Calibration, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint, KnownReload, Load, Lost, Observation,
-    Pair, Reload, Source, Subject, Tasks, Waits, Why,
+    Behind, Calibration, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint, KnownReload, Load, Observation, Pair,
+    Reload, Source, Tasks, Waits, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -70,59 +70,26 @@ pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
         |is: bool| causes.iter().filter(|cause| cause.why.is_involuntary() == is).map(|cause| cause.switches).sum();
     let all = causes.iter().map(|cause| cause.switches).sum();
     Tasks {
-        process: Some(7),
-        process_inside: None,
-        control_group: None,
-        name: "worker".to_owned(),
-        runtime: None,
         count: 1,
-        is_kernel: false,
         voluntary: of(false),
         involuntary: of(true),
         run_ns: Nanos(100_000_000),
-        off_ns: Nanos(0),
-        wait_ns: Nanos(0),
-        others_ns: Nanos(0),
-        moved: [0; 3],
-        off_at_end: 0,
-        off_at_end_ns: Nanos(0),
         resident_bytes: Some(Bytes::mib(1)),
-        referenced_bytes: None,
         causes,
         off: Histogram::of([0, 0, 0, all]),
         wait: Histogram::of([0, all, 0]),
         others: Histogram::of([0, 0, 0, all, 0]),
-        turns: Histogram::default(),
+        ..Tasks::empty(Some(7), "worker".to_owned())
     }
 }
 
 pub(super) fn observation(tasks: Tasks) -> Observation {
     Observation {
-        schema: Observation::schema_now(),
-        program: String::new(),
-        started_at: String::new(),
-        host: testing::host(),
-        subject: Subject::Everything,
-        requests: None,
         window_ns: Nanos(2_000_000_000),
-        older_children: None,
-        is_unfinished: false,
         source: Source::Bpf,
-        not_counted_by: Vec::new(),
-        cpus: Vec::new(),
         tasks: vec![tasks],
-        pairs: Vec::new(),
-        waits: Vec::new(),
-        longest_waits: Vec::new(),
-        lost: Lost::default(),
-        in_scheduler: None,
-        own_cost: None,
-        throttled: Vec::new(),
-        moments: Vec::new(),
-        stacks: None,
-        slice_extensions: None,
-        known: Vec::new(),
         calibration: Some(calibration()),
+        ..Observation::empty(testing::host(), String::new())
     }
 }
 

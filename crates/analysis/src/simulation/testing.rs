@@ -1,10 +1,11 @@
 //! Records made by hand, whose answers are known.
 
-use switchcost_design::Design;
+use switchcost_design::{Design, Holds, Level, Ways};
 use switchcost_simulation_result::{
     ByView, DesignResult, Detail, DetailLevel, HierarchyCounts, Interval, LevelCounts, OfOthers, ProcessFacts,
     Simulation, SwitchCause, TraceFacts,
 };
+use switchcost_units::Bytes;
 
 use super::{Analyser, DesignFinding, Findings, Options};
 
@@ -28,19 +29,14 @@ pub(crate) const READ: u32 = 1;
 pub(crate) const QUANTUM: u32 = 2;
 
 pub(crate) fn design(name: &str) -> Design {
-    let level = |name: &str, holds, miss_cycles| -> switchcost_design::Level {
-        let value = serde_json::json!({
-            "name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": miss_cycles
-        });
-        serde_json::from_value(value).expect("a level")
-    };
+    let level = |name, holds| Level::plain(name, holds, Bytes::kib(64), Bytes(16), Ways::Count(1), 15);
     Design {
         schema: switchcost_design::DESIGN_SCHEMA.to_owned(),
         name: name.to_owned(),
         title: String::new(),
         source: String::new(),
         cycle_ns: Some([40.0, 40.0]),
-        levels: vec![level("L1I", "instructions", 15), level("L1D", "data", 15)],
+        levels: vec![level("L1I", Holds::Instructions), level("L1D", Holds::Data)],
         tlbs: Vec::new(),
         pages: None,
     }

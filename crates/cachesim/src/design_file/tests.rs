@@ -154,12 +154,7 @@ prop_compose! {
         name in ".*", holds in holds(), size in bytes(), line in bytes(), ways in ways(), replacement in replacement(),
         seed in 0..=i64::MAX as u64, hit_cycles: u32, miss_cycles: u32, bus_cycles: u32,
     ) -> Level {
-        Level {
-            name, holds, size, line, ways, replacement, seed, hit_cycles, miss_cycles, bus_cycles,
-            write: WritePolicy::Back, write_allocate: None, write_buffers: None, inclusion: Inclusion::Neither,
-            index: AddressKind::Virtual, tag: AddressKind::Virtual, on_switch: OnSwitch::Keep,
-            prefetch: Prefetch::None, victim: None, streams: None, stride: None, streamer: None, partition: None,
-        }
+        Level { replacement, seed, hit_cycles, bus_cycles, ..Level::plain(&name, holds, size, line, ways, miss_cycles) }
     }
 }
 

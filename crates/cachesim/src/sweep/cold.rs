@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::machine::{Kind, LevelCounts, Machine};
 
 #[derive(Clone, Copy, Debug)]
-struct Ask {
+struct Request {
     kind: Kind,
     address: Address,
     is_demand: bool,
@@ -22,9 +22,9 @@ pub(super) struct Cold {
     first: usize,
     levels: Machine<()>,
     /// Since the last flush: no more than the largest member's level has lines, since one that is full lets a line go.
-    asked: Vec<Ask>,
+    asked: Vec<Request>,
     /// Not answered yet.
-    next: Option<Ask>,
+    next: Option<Request>,
     /// Cycles of demand requests since they were counted for the members.
     cycles: u64,
 }
@@ -50,7 +50,7 @@ impl Cold {
     /// All members alike ask for a line, each in its turn, before [`Cold::answer`].
     #[inline]
     pub(super) fn ask(&mut self, kind: Kind, address: &Address, is_demand: bool) {
-        self.next = Some(Ask { kind, address: *address, is_demand });
+        self.next = Some(Request { kind, address: *address, is_demand });
     }
 
     /// The line never comes modified: it has not been here since the last flush.

@@ -4,9 +4,7 @@
 mod valgrind;
 
 use switchcost_cachesim::{Options, Simulator};
-use switchcost_design::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
-};
+use switchcost_design::{DESIGN_SCHEMA, Design, Holds, Level, Ways};
 use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
 use switchcost_trace::{Chunk, Importer};
 use switchcost_units::Bytes;
@@ -14,31 +12,7 @@ use switchcost_units::Bytes;
 use valgrind::{Cache, Caches, Counts, Workshop};
 
 fn level(name: &str, holds: Holds, cache: Cache) -> Level {
-    Level {
-        name: name.to_owned(),
-        holds,
-        size: Bytes(cache.size),
-        line: Bytes(cache.line),
-        ways: Ways::Count(cache.ways),
-        replacement: Replacement::Lru,
-        seed: 0,
-        write: WritePolicy::Back,
-        write_allocate: None,
-        write_buffers: None,
-        hit_cycles: 0,
-        miss_cycles: 10,
-        bus_cycles: 0,
-        inclusion: Inclusion::Neither,
-        index: AddressKind::Virtual,
-        tag: AddressKind::Virtual,
-        on_switch: OnSwitch::Keep,
-        prefetch: Prefetch::None,
-        victim: None,
-        streams: None,
-        stride: None,
-        streamer: None,
-        partition: None,
-    }
+    Level::plain(name, holds, Bytes(cache.size), Bytes(cache.line), Ways::Count(cache.ways), 10)
 }
 
 fn design(caches: &Caches) -> Design {

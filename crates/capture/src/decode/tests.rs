@@ -2,7 +2,8 @@ use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
 use switchcost_trace::{
-    Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Recorder, Reference, TaskId, TraceHeader, TraceOrder, TraceReader,
+    Block, BlockFlags, Cause, Chunk, Event, Mark, ProcessId, Recorder, Reference, TaskId, TraceHeader, TraceOrder,
+    TraceReader,
 };
 
 use super::*;
@@ -404,13 +405,14 @@ fn record() -> impl Strategy<Value = Vec<u64>> {
 
 fn check_chunks(chunks: &[Chunk]) {
     for chunk in chunks {
-        let mut references = &chunk.references[..];
-        for block in chunk.blocks.iter() {
-            let (own, rest) = references.split_at(usize::from(block.references));
-            block.check(own).expect("a block as it should be");
-            references = rest;
+        let mut references = 0;
+        for event in chunk.events() {
+            if let Event::Block(block, own) = event {
+                block.check(own).expect("a block as it should be");
+                references += own.len();
+            }
         }
-        assert!(references.is_empty());
+        assert_eq!(references, chunk.references.len());
         assert!(chunk.marks.is_sorted_by_key(|placed| placed.before_block));
     }
 }

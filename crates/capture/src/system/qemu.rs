@@ -80,9 +80,9 @@ impl Machine {
         Ok(Machine { supervisor, report, console, status: None, memory, _root: root })
     }
 
-    /// Whether QEMU ends within `patience`.
-    pub(super) fn has_ended(&mut self, patience: Duration) -> Result<bool, GuestError> {
-        match self.supervisor.report(patience)? {
+    /// Whether QEMU ends within `timeout`.
+    pub(super) fn has_ended(&mut self, timeout: Duration) -> Result<bool, GuestError> {
+        match self.supervisor.report(timeout)? {
             Some(Event::Ended { status, .. }) => self.status = Some(status),
             Some(Event::Refused { error, .. }) => return Err(io::Error::from_raw_os_error(error).into()),
             Some(Event::Launched { .. }) | None => {}
@@ -220,7 +220,7 @@ fn arguments(
         ("-smp", "1".to_owned()),
         ("-m", megabytes.to_string()),
         ("-object", format!("memory-backend-file,id=memory,size={megabytes}M,mem-path={},share=on", path(memory))),
-        ("-icount", format!("shift={},sleep=off", system.halvings)),
+        ("-icount", format!("shift={},sleep=off", system.icount_shift)),
         ("-rtc", "clock=vm,base=2026-01-01".to_owned()),
         ("-seed", "1".to_owned()),
         ("-display", "none".to_owned()),

@@ -31,7 +31,7 @@ fn system() -> Option<System> {
             memory: None,
             slice: None,
             // A guest that boots waits for fractions of seconds of its own time, in which it executes fewer instructions then.
-            halvings: 2,
+            icount_shift: 2,
             seconds: 60,
             stop_after_switches: None,
             is_between_stops: false,
@@ -109,7 +109,7 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
     assert!(summary.instructions < MOST_FOR_THREE, "the kernel did not gather randomness first: {summary:?}");
     // The switches are compared with the kernel's own count there.
     assert_eq!(summary.warnings, [""; 0]);
-    assert!(summary.instructions.abs_diff(summary.guest_ns >> system.halvings) <= AROUND, "{summary:?}");
+    assert!(summary.instructions.abs_diff(summary.guest_ns >> system.icount_shift) <= AROUND, "{summary:?}");
 
     let report = check(TraceReader::new(&trace[..]).expect("a trace"));
     assert!(report.is_sound(), "{report:?}");
@@ -183,7 +183,7 @@ fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
     assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
     assert_eq!(summary.outputs, [b"early\nlate\n"], "it ends as if nothing had been");
     assert_eq!(summary.warnings, [""; 0]);
-    assert!(summary.instructions.abs_diff(summary.guest_ns >> system.halvings) <= AROUND, "{summary:?}");
+    assert!(summary.instructions.abs_diff(summary.guest_ns >> system.icount_shift) <= AROUND, "{summary:?}");
     assert!(check(TraceReader::new(&trace[..]).expect("a trace")).is_sound());
     let names: Vec<Vec<u8>> = marks(&trace)
         .into_iter()
@@ -304,7 +304,7 @@ impl Known {
 fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
     let Some(mut system) = system() else { return };
     // Fewer ticks of the timer, which may take the CPU away in a call.
-    system.halvings = 0;
+    system.icount_shift = 0;
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path());
     let (summary, trace) = record(&[Command::new([program.as_os_str()])], &system);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use switchcost_capture::Command;
-use switchcost_trace::{Chunk, Mark, ProcessId, ProcessTable, TraceReader, check};
+use switchcost_trace::{Chunk, Event, Mark, ProcessId, ProcessTable, TraceReader, check};
 
 use crate::{record, system};
 
@@ -134,18 +134,16 @@ fn without_pages(trace: &[u8]) -> Vec<u8> {
     let mut reader = TraceReader::new(trace).expect("a trace");
     let (mut chunk, mut all) = (Chunk::default(), Vec::new());
     while reader.next_into(&mut chunk).expect("a whole trace") {
-        let mut marks = chunk.marks.iter().filter(|placed| !matches!(placed.mark, Mark::Page { .. })).peekable();
-        let mut references = &chunk.references[..];
-        for (place, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= place) {
-                all.extend_from_slice(format!("{:?}", placed.mark).as_bytes());
+        for event in chunk.events() {
+            match event {
+                Event::Mark(Mark::Page { .. }) => {}
+                Event::Mark(mark) => all.extend_from_slice(format!("{mark:?}").as_bytes()),
+                Event::Block(block, own) => {
+                    all.extend_from_slice(&block.address.to_le_bytes());
+                    own.iter().for_each(|reference| all.extend_from_slice(&reference.address().to_le_bytes()));
+                }
             }
-            all.extend_from_slice(&block.address.to_le_bytes());
-            let (own, rest) = references.split_at(usize::from(block.references));
-            references = rest;
-            own.iter().for_each(|reference| all.extend_from_slice(&reference.address().to_le_bytes()));
         }
-        marks.for_each(|placed| all.extend_from_slice(format!("{:?}", placed.mark).as_bytes()));
     }
     all
 }
@@ -157,7 +155,7 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     let commands = [Command::new([compile(folder.path()).as_os_str()])];
     // With less than 512 MiB Linux has no large pages for programs; with 3.5 GiB or more it has memory behind a gap, and uses that first.
     system.memory = Some(switchcost_units::Bytes(4 << 30));
-    system.halvings = 4;
+    system.icount_shift = 4;
     let (_, plain) = record(&commands, &system);
     system.has_pages = true;
     let (summary, trace) = record(&commands, &system);

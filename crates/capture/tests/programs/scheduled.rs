@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 
 use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run, run_unread};
-use switchcost_trace::{Cause, Chunk, Mark, TaskId};
+use switchcost_trace::{Cause, Chunk, Event, Mark, TaskId};
 
 use super::support::{
     FAULTS, HEAP, LONGEST, PING_PONG, PIPELINES, STACK, THREADS, YIELDS, await_that, compiled, compiled_with,
@@ -29,13 +29,14 @@ fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
 fn check(chunks: &[Chunk], summary: &Summary) {
     let mut running = TaskId::NONE;
     for chunk in chunks {
-        let mut references = &chunk.references[..];
-        for block in chunk.blocks.iter() {
-            let (own, rest) = references.split_at(usize::from(block.references));
-            block.check(own).expect("a block as it should be");
-            references = rest;
+        let mut references = 0;
+        for event in chunk.events() {
+            if let Event::Block(block, own) = event {
+                block.check(own).expect("a block as it should be");
+                references += own.len();
+            }
         }
-        assert!(references.is_empty());
+        assert_eq!(references, chunk.references.len());
     }
     for mark in marks(chunks) {
         match *mark {

@@ -13,7 +13,7 @@ use switchcost_trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, Tr
 pub(crate) const LONGEST: Duration = Duration::from_secs(300);
 
 /// Far longer than a capture takes of which a test fears that it does not end.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The tool that SWITCHCOST_TOOL_DIR names, or the one built from the sources beside this crate.
 pub(crate) fn tool() -> Tool {
@@ -71,7 +71,7 @@ pub(crate) fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let start = std::time::Instant::now();
-            while !is_over.load(SeqCst) && start.elapsed() < PATIENCE {
+            while !is_over.load(SeqCst) && start.elapsed() < TIMEOUT {
                 std::thread::sleep(Duration::from_millis(20));
             }
             stop.store(true, SeqCst);

@@ -14,7 +14,7 @@ use crate::control::pin;
 const QUESTIONS: u64 = 2_000;
 
 /// Beyond this a CPU had no time for it.
-const PATIENCE: Nanos = Nanos::millis(200);
+const TIMEOUT: Nanos = Nanos::millis(200);
 
 /// Asked last: there is nothing more to answer.
 const END: u64 = u64::MAX;
@@ -44,7 +44,7 @@ pub(super) fn disagree(clock: Clock, [one, other]: [CpuId; 2]) -> io::Result<boo
         let thread = Builder::new().spawn_scoped(scope, answering)?;
         let ask = || {
             let _pin = pin(&[one])?;
-            let latest = monotonic() + PATIENCE;
+            let latest = monotonic() + TIMEOUT;
             for question in 1..=QUESTIONS {
                 let before = clock.now();
                 asked.store(question, SeqCst);

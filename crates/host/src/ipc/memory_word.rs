@@ -12,7 +12,7 @@ use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
 use super::Channel;
-use crate::memory::{MapError, Memory, Reach};
+use crate::memory::{MapError, MapType, Memory};
 
 /// A page that processes forked later share, with a `T` at its start.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl<T> SharedPage<T> {
     /// Zeroed memory: the caller initialises what does not begin as zeroes.
     pub(super) fn new() -> io::Result<Self> {
         assert!(size_of::<T>() <= 4096 && align_of::<T>() <= 4096, "a primitive fits into a page");
-        let memory = Memory::map(Bytes(4096), Reach::Shared, Pages::Base).map_err(|error| match error {
+        let memory = Memory::map(Bytes(4096), MapType::Shared, Pages::Base).map_err(|error| match error {
             MapError::Refused { source, .. } => source,
             other => io::Error::other(other),
         })?;

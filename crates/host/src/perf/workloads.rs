@@ -13,7 +13,7 @@ use switchcost_workload::{Access, Pages, Pattern, WorkingSet, prepare, walk};
 
 use crate::clock::CpuClock;
 use crate::control::pin;
-use crate::memory::{Memory, Reach};
+use crate::memory::{MapType, Memory};
 
 /// Memory and code of the larger workloads, made when first asked for and kept.
 #[derive(Default)]
@@ -80,7 +80,7 @@ fn branches(count: u64, mut bits: impl FnMut() -> u64) {
 /// Touches so many base pages of new memory.
 pub(super) fn touch_pages(pages: u64) {
     let page = rustix::param::page_size();
-    let Ok(memory) = Memory::map(Bytes(pages * page as u64), Reach::Private, Pages::Base) else { return };
+    let Ok(memory) = Memory::map(Bytes(pages * page as u64), MapType::Private, Pages::Base) else { return };
     for word in memory.iter().step_by(page / size_of::<u64>()) {
         word.store(1, std::sync::atomic::Ordering::Relaxed);
     }
@@ -152,7 +152,7 @@ impl Workbench {
             ..WorkingSet::NONE
         };
         if self.chase.as_ref().is_none_or(|(made, _)| *made != set) {
-            let Ok(memory) = Memory::map(set.size_bytes, Reach::Private, Pages::Base) else { return };
+            let Ok(memory) = Memory::map(set.size_bytes, MapType::Private, Pages::Base) else { return };
             prepare(&memory, &set, 1);
             self.chase = Some((set, memory));
         }

@@ -8,7 +8,7 @@ use switchcost_record::VectorState;
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
-use crate::memory::{Memory, Reach};
+use crate::memory::{MapType, Memory};
 
 /// Components by their bits (Intel, Software Developer's Manual, volume 1, section 13.1).
 const SSE: u64 = 1 << 1;
@@ -95,7 +95,8 @@ impl Area {
             })?;
         }
         let end = places.iter().map(|(_, offset, size)| offset + size).max().unwrap_or(0).max(HEADER * 8 + 64);
-        let memory = Memory::map(Bytes(end as u64), Reach::Private, Pages::Base).map_err(|error| error.to_string())?;
+        let memory =
+            Memory::map(Bytes(end as u64), MapType::Private, Pages::Base).map_err(|error| error.to_string())?;
         fill(&memory, wanted, &places);
         let touched = extended_control(0) & (SSE | AVX | AVX_512) | wanted;
         Ok(Area { memory, wanted, touched })

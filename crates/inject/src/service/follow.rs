@@ -3,12 +3,12 @@
 use std::io;
 
 use switchcost_host::clock::monotonic;
-use switchcost_host::task::{Servant, Waited};
+use switchcost_host::task::{FreshProcess, Waited};
 use switchcost_injection::{Group, Line};
 use switchcost_units::Nanos;
 
 use super::{Reply, ServiceFault, ServiceOrder};
-use crate::ask::{GLANCE, PATIENCE, SERVANT_ARGUMENT, ended};
+use crate::ask::{GLANCE, INJECTION_ARGUMENT, TIMEOUT, ended};
 use crate::protocol::Request;
 use crate::run::{Progress, Stop};
 
@@ -55,28 +55,28 @@ pub fn follow<E: From<ServiceFault>>(
 }
 
 /// The process of the preemptor; it ends with this.
-pub struct ServantFollower {
-    servant: Servant,
+pub struct ProcessFollower {
+    process: FreshProcess,
     latest: Nanos,
     text: Vec<u8>,
 }
 
-impl ServantFollower {
+impl ProcessFollower {
     /// Starts it.
     ///
     /// # Errors
     /// Where there is no process to be had.
-    pub fn start(order: ServiceOrder) -> Result<ServantFollower, ServiceFault> {
+    pub fn start(order: ServiceOrder) -> Result<ProcessFollower, ServiceFault> {
         // The last group may begin right before the end.
         let phase = order.timings.iter().map(|timing| timing.turn_ns).max().unwrap_or(Nanos(0));
-        let latest = order.until + Nanos(phase.0 * 16) + PATIENCE;
-        let tell = || -> io::Result<Servant> {
-            let mut servant = Servant::start(&[SERVANT_ARGUMENT])?;
-            servant.tell(&serde_json::to_vec(&Request::Service(order))?)?;
-            Ok(servant)
+        let latest = order.until + Nanos(phase.0 * 16) + TIMEOUT;
+        let tell = || -> io::Result<FreshProcess> {
+            let mut process = FreshProcess::start(&[INJECTION_ARGUMENT])?;
+            process.tell(&serde_json::to_vec(&Request::Service(order))?)?;
+            Ok(process)
         };
-        let servant = tell().map_err(|error| ServiceFault::Refused(format!("found no process ({error}), need one")))?;
-        Ok(ServantFollower { servant, latest, text: Vec::new() })
+        let process = tell().map_err(|error| ServiceFault::Refused(format!("found no process ({error}), need one")))?;
+        Ok(ProcessFollower { process, latest, text: Vec::new() })
     }
 
     fn line(&mut self) -> Option<Vec<u8>> {
@@ -86,20 +86,20 @@ impl ServantFollower {
 
     fn read(&mut self) -> io::Result<Option<Reply>> {
         let mut buffer = [0; 4096];
-        match self.servant.wait_for_output(&mut buffer, GLANCE)? {
+        match self.process.wait_for_output(&mut buffer, GLANCE)? {
             Waited::TimedOut if monotonic() >= self.latest => {
                 let hangs = "found a preemptor that does not answer, need one that does".to_owned();
                 return Ok(Some(Reply::Refused(hangs)));
             }
             Waited::TimedOut => (),
             Waited::Bytes(count) => self.text.extend_from_slice(&buffer[..count]),
-            Waited::Ended => return Ok(Some(Reply::Refused(ended(self.servant.exit_status()?)))),
+            Waited::Ended => return Ok(Some(Reply::Refused(ended(self.process.exit_status()?)))),
         }
         self.line().map(|line| serde_json::from_slice(&line).map_err(io::Error::from)).transpose()
     }
 }
 
-impl Follower for ServantFollower {
+impl Follower for ProcessFollower {
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply> {
         loop {
             if should_stop() {

@@ -15,7 +15,7 @@ use super::{ServiceFault, ServiceOrder};
 const AT_ENDS: u32 = 4;
 
 /// The CPU of a service, and who takes it. Tests script it.
-pub(crate) trait Spot {
+pub(crate) trait ServiceControl {
     /// Gives the CPU away for so long; returns how long it was away.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
@@ -51,19 +51,19 @@ struct Compared {
 
 /// Goes through all that is compared in random order, again and again, until the time is over or no more is wanted.
 pub(crate) fn all(
-    spot: &mut impl Spot,
+    service: &mut impl ServiceControl,
     order: &ServiceOrder,
     sink: &mut dyn FnMut(Group) -> Result<(), ServiceFault>,
 ) -> Result<(), ServiceFault> {
     let mut random = ChaCha8Rng::seed_from_u64(order.seed);
-    let start = spot.now();
+    let start = service.now();
     for block in 0.. {
         for Compared { timing, footprint, arms: [first, second] } in block_of(order, &mut random) {
-            let since_start_ns = spot.now().saturating_sub(start);
-            if spot.now() >= order.until {
+            let since_start_ns = service.now().saturating_sub(start);
+            if service.now() >= order.until {
                 return Ok(());
             }
-            let mut phase = |arm| phase(spot, order.rate, order.timings[timing], arm, footprint);
+            let mut phase = |arm| phase(service, order.rate, order.timings[timing], arm, footprint);
             let phases = [phase(first)?, phase(second)?, phase(second)?, phase(first)?];
             sink(Group { block, footprint: footprint as u32, timing: timing as u32, since_start_ns, phases })?;
         }
@@ -115,33 +115,33 @@ impl Tally {
 
 /// Each turn of the service follows a preemption of the same kind.
 fn phase(
-    spot: &mut impl Spot,
+    service: &mut impl ServiceControl,
     rate: TickRate,
     timing: Timing,
     arm: Arm,
     footprint: usize,
 ) -> Result<Phase, ServiceFault> {
-    let (turns, turn) = turns(timing, arm, spot.took(footprint));
+    let (turns, turn) = turns(timing, arm, service.took(footprint));
     let mut tally = Tally::default();
-    take_cpu(spot, arm, footprint);
-    let (work, switches) = spot.counts()?;
-    let mut cpu = spot.cpu_time()?;
-    let mut before = spot.chain(AT_ENDS);
+    take_cpu(service, arm, footprint);
+    let (work, switches) = service.counts()?;
+    let mut cpu = service.cpu_time()?;
+    let mut before = service.chain(AT_ENDS);
     for number in 1..=turns {
-        tally.given += spot.give_cpu(turn).map_err(refused)?.0;
-        let after = spot.chain(if number == turns { AT_ENDS } else { 1 });
-        let now = spot.cpu_time()?;
+        tally.given += service.give_cpu(turn).map_err(refused)?.0;
+        let after = service.chain(if number == turns { AT_ENDS } else { 1 });
+        let now = service.cpu_time()?;
         tally.turns += 1;
         tally.turns_run += u64::from(now > cpu);
         tally.add(now.saturating_sub(cpu), before, after);
         (cpu, before) = (now, after);
         if number < turns {
-            tally.away += take_cpu(spot, arm, footprint).0;
+            tally.away += take_cpu(service, arm, footprint).0;
         }
     }
-    let (work_after, after) = spot.counts()?;
+    let (work_after, after) = service.counts()?;
     // Where a command counts, the service has run meanwhile, as before the first turn.
-    tally.add(spot.cpu_time()?.saturating_sub(cpu), before, before);
+    tally.add(service.cpu_time()?.saturating_sub(cpu), before, before);
     Ok(Phase {
         arm,
         wall_ns: rate.nanos(Ticks(tally.given + tally.away)),
@@ -167,10 +167,10 @@ fn turns(timing: Timing, arm: Arm, took: Nanos) -> (u64, Nanos) {
     }
 }
 
-fn take_cpu(spot: &mut impl Spot, arm: Arm, footprint: usize) -> Ticks {
+fn take_cpu(service: &mut impl ServiceControl, arm: Arm, footprint: usize) -> Ticks {
     match arm {
-        Arm::Touching => spot.touch(footprint),
-        Arm::Spinning => spot.spin(footprint),
+        Arm::Touching => service.touch(footprint),
+        Arm::Spinning => service.spin(footprint),
         Arm::Idle => Ticks(0),
     }
 }

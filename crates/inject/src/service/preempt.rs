@@ -9,7 +9,7 @@ use switchcost_injection::Group;
 use switchcost_record::{KernelSwitches, Policy};
 use switchcost_units::{Bytes, Nanos, Ticks};
 
-use super::phases::{Spot, all};
+use super::phases::{ServiceControl, all};
 use super::work::Counter;
 use super::{Reply, ServiceFault, ServiceOrder};
 use crate::preemptor::Preemptor;
@@ -47,11 +47,12 @@ fn perform(order: &ServiceOrder, say: &mut dyn FnMut(Group) -> io::Result<()>) -
     let _lock = lock_memory().ok();
     Preemptor::limit().map_err(refused)?;
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1)).map_err(refused)?;
-    let mut spot = OnCpu { order, preemptor, counter, thread, took: Vec::new() };
+    let mut service = OnCpu { order, preemptor, counter, thread, took: Vec::new() };
     // The first brings the memory to the caches.
-    (0..2)
-        .for_each(|_| spot.took = order.footprints.iter().map(|size| Took::of(spot.preemptor.touch(*size))).collect());
-    all(&mut spot, order, &mut |group| {
+    (0..2).for_each(|_| {
+        service.took = order.footprints.iter().map(|size| Took::of(service.preemptor.touch(*size))).collect()
+    });
+    all(&mut service, order, &mut |group| {
         say(group).map_err(|error| {
             ServiceFault::Refused(format!("found that the results are no longer read ({error}), need a reader"))
         })
@@ -71,7 +72,7 @@ struct OnCpu<'a> {
     took: Vec<Took>,
 }
 
-impl Spot for OnCpu<'_> {
+impl ServiceControl for OnCpu<'_> {
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks> {
         self.preemptor.give_cpu(time)
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use switchcost_host::clock::Clock;
 use switchcost_host::ipc::{Channel, EventFd};
-use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::{Case, KernelSwitches};
 use switchcost_units::{Bytes, Nanos, Ticks};
 use switchcost_workload::{Pages, Sharing, prepare};
@@ -53,7 +53,7 @@ impl Shared {
     pub(crate) fn new(case: &Case, clock: Clock, seed: u64) -> Result<Shared, String> {
         let tasks = case.tasks as usize;
         let size = Bytes((tasks * WORDS * 8) as u64);
-        let words = Memory::map(size, Reach::Shared, Pages::Base).map_err(|error| error.to_string())?;
+        let words = Memory::map(size, MapType::Shared, Pages::Base).map_err(|error| error.to_string())?;
         let words = Arc::new(words);
         let bells = || (0..tasks).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>();
         let cannot = |error: io::Error| {
@@ -255,7 +255,7 @@ fn shared_array(case: &Case, seed: u64) -> Result<Option<Memory>, String> {
     if set.sharing == Sharing::Private || set.is_empty() {
         return Ok(None);
     }
-    let memory = Memory::map(set.size_bytes, Reach::Shared, set.pages).map_err(|error| error.to_string())?;
+    let memory = Memory::map(set.size_bytes, MapType::Shared, set.pages).map_err(|error| error.to_string())?;
     prepare(&memory, set, seed);
     if set.pages == Pages::Huge {
         memory.require_huge().map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! One task of an experiment: its memory, its discipline, and the loop it runs.
+//! One task of an experiment: its memory, its controls, and the loop it runs.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -13,7 +13,7 @@ use switchcost_workload::{WorkingSet, walk};
 
 use super::preemptor::{run_preemptor, run_preemptor_baseline};
 use super::shared::{Command, Shared};
-use crate::controls::{Discipline, Imposed, private_array};
+use crate::controls::{ControlGuards, TaskControls, private_array};
 use crate::experiment::Split;
 
 /// What a task reports of the rounds in which it handed the token on.
@@ -48,7 +48,7 @@ pub(crate) struct Worker {
     array: Option<Memory>,
     set: WorkingSet,
     vectors: Option<Vectors>,
-    _imposed: Imposed,
+    _guards: ControlGuards,
 }
 
 /// What a task does between receiving the token and sending it on.
@@ -85,29 +85,29 @@ impl Worker {
     pub(crate) fn set_up(
         index: usize,
         case: &Case,
-        discipline: &Discipline,
+        controls: &TaskControls,
         shared: &Shared,
         seed: u64,
     ) -> Result<Worker, String> {
         shared.introduce(index);
-        let mut imposed = discipline.pin(index)?;
+        let mut guards = controls.pin(index)?;
         let set = case.working_set_of(index);
         let array = private_array(&set, seed.wrapping_add(index as u64))?;
         let vectors = case.vectors.map(|vectors| Vectors::new(vectors.state)).transpose()?;
-        discipline.tighten(&mut imposed)?;
+        controls.apply(&mut guards)?;
         let (tasks, mechanism) = (u64::from(case.tasks), case.mechanism);
-        Ok(Worker { index, tasks, mechanism, array, set, vectors, _imposed: imposed })
+        Ok(Worker { index, tasks, mechanism, array, set, vectors, _guards: guards })
     }
 
     /// The life of a peer: it is set up and follows commands until it is killed.
     pub(super) fn serve(
         index: usize,
         case: &Case,
-        discipline: &Discipline,
+        controls: &TaskControls,
         shared: &Shared,
         seed: u64,
     ) -> io::Result<()> {
-        let worker = Worker::set_up(index, case, discipline, shared, seed);
+        let worker = Worker::set_up(index, case, controls, shared, seed);
         if let Err(why) = &worker {
             shared.fail(index, why);
         }

@@ -122,7 +122,7 @@ pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
 const LARGEST_CHASE: Bytes = Bytes::mib(64);
 
 /// More takes seconds to walk often enough.
-const LARGEST_EMPTYING: Bytes = Bytes(1 << 30);
+const LARGEST_FLUSH: Bytes = Bytes(1 << 30);
 
 /// What the load latency is looked at of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ pub struct LatencyPlan {
     /// The largest cache: no larger memory comes back from caches.
     pub last_level: Bytes,
     /// Memory that all caches together do not hold, to empty them; none where there is not so much.
-    pub emptying: Option<Bytes>,
+    pub flush: Option<Bytes>,
 }
 
 /// Which memory the load latency is looked at of on this machine.
@@ -148,7 +148,7 @@ pub fn latency_plan(host: &HostManifest) -> LatencyPlan {
         page: host.page_bytes,
         sizes: latency_sizes(host, &caches),
         last_level,
-        emptying: Some(Bytes(last_level.0 * 2)).filter(|size| *size <= ceiling(host).min(LARGEST_EMPTYING)),
+        flush: Some(Bytes(last_level.0 * 2)).filter(|size| *size <= ceiling(host).min(LARGEST_FLUSH)),
     }
 }
 

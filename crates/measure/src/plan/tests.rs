@@ -271,9 +271,9 @@ fn what_observe_needs_has_every_price_and_little_else() {
 #[test]
 fn caches_are_emptied_by_more_than_they_hold_where_there_is_so_much() {
     let plan = latency_plan(&host());
-    assert!(plan.emptying.is_some_and(|size| size.0 >= 2 * plan.last_level.0), "{plan:?}");
+    assert!(plan.flush.is_some_and(|size| size.0 >= 2 * plan.last_level.0), "{plan:?}");
     let small = HostManifest { memory_available_bytes: Bytes(plan.last_level.0), ..host() };
-    assert_eq!(latency_plan(&small).emptying, None);
+    assert_eq!(latency_plan(&small).flush, None);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn sizes_follow_the_caches_of_the_machine() {
 
 #[test]
 fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
-    let one = Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu };
+    let one = Placement::one_cpu(CpuId(0));
     let high = |mechanism, policy| switch_plan(mechanism, Between::Thread, &one, policy).map(|p| p.high_per_mille);
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));

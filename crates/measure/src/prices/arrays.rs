@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use switchcost_host::jumps::Jumps;
-use switchcost_host::memory::{Memory, Reach};
+use switchcost_host::memory::{MapType, Memory};
 use switchcost_profile::Kind;
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
@@ -68,7 +68,7 @@ impl Array {
 
 /// Memory that is there.
 pub(super) fn touched(size: Bytes) -> io::Result<Memory> {
-    let memory = Memory::map(size, Reach::Private, Pages::Base).map_err(io::Error::other)?;
+    let memory = Memory::map(size, MapType::Private, Pages::Base).map_err(io::Error::other)?;
     memory.iter().step_by(LINE).for_each(|word| word.store(1, Relaxed));
     Ok(memory)
 }

@@ -1,6 +1,5 @@
 use switchcost_host::clock::Clock;
-use switchcost_record::{Between, Case, Class, Mechanism, Placement, Policy, Relation, RuntimeCase};
-use switchcost_workload::WorkingSet;
+use switchcost_record::{Between, Case, Class, Mechanism, Placement, Policy, RuntimeCase};
 
 use super::*;
 use crate::protocol::BatchRounds;
@@ -10,16 +9,8 @@ fn order(script: &str) -> Order {
     let words = ["sh", "-c", script].map(str::to_owned);
     Order {
         case: Case {
-            mechanism: Mechanism::Runtime,
-            between: Between::User,
-            tasks: 2,
-            working_set: WorkingSet::NONE,
-            away: None,
-            vectors: None,
-            placement: Placement { cpus: Vec::new(), relation: Relation::Unpinned },
-            policy: Policy::Other,
             runtime: Some(RuntimeCase { runtime, handoff, class: Class::HandOff }),
-            switches: None,
+            ..Case::plain(Mechanism::Runtime, Between::User, Placement::unpinned(), Policy::Other)
         },
         case_index: 0,
         repetition: 0,

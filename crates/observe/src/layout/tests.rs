@@ -70,6 +70,6 @@ fn enumerators_are_the_same() {
 #[test]
 fn tables_have_as_many_places() {
     let Some(program) = program() else { return };
-    let tables = ["tasks", "places", "cpus", "in_scheduler"].map(|map| program.entries_of(map));
+    let tables = ["tasks", "free_slots", "cpus", "in_scheduler"].map(|map| program.entries_of(map));
     assert_eq!(tables, [TASKS, TASKS, CPUS, CPUS]);
 }

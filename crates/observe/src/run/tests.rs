@@ -3,11 +3,11 @@ use std::fs;
 
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest;
-use switchcost_observation::{Lost, Source, Subject, Throttled};
+use switchcost_observation::{Subject, Throttled};
 use tempfile::TempDir;
 
 use super::*;
-use crate::counted::{Counted, Totals};
+use crate::totals::Totals;
 
 /// A machine of files whose time passes by pauses, in which things happen at times.
 struct Script {
@@ -117,28 +117,12 @@ impl Backend for &mut Script {
         Totals { voluntary: self.now.0 / 1_000_000, ..Totals::default() }
     }
 
-    fn so_far(&mut self) -> Result<Counted, NoBpf> {
-        Ok(counted())
+    fn so_far(&mut self) -> Result<Observation, NoBpf> {
+        Ok(Observation::empty(manifest(&self.root()), String::new()))
     }
 
-    fn finish(self) -> Result<Counted, NoBpf> {
-        Ok(counted())
-    }
-}
-
-fn counted() -> Counted {
-    Counted {
-        source: Source::Proc,
-        not_counted_by: Vec::new(),
-        cpus: Vec::new(),
-        tasks: Vec::new(),
-        pairs: Vec::new(),
-        waits: Vec::new(),
-        longest_waits: Vec::new(),
-        in_scheduler: None,
-        lost: Lost::default(),
-        own_cost: None,
-        stacks: None,
+    fn finish(mut self) -> Result<Observation, NoBpf> {
+        self.so_far()
     }
 }
 
@@ -168,8 +152,7 @@ fn observed(script: &mut Script, target: Target, duration: Option<Nanos>) -> (Ob
     let (root, mut said) = (script.root(), Said::default());
     let (is_endless, wants_scheduler_time, requests) = (false, false, Requests::Unknown);
     let task = Task { target, duration, is_endless, wants_scheduler_time, requests };
-    let empty = Observation::empty(manifest(&root), String::new());
-    (observe(script, task, &root, &empty, &mut said).expect("nothing is refused"), said.0)
+    (observe(script, task, &root, &mut said).expect("nothing is refused"), said.0)
 }
 
 #[test]

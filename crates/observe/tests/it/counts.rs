@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use switchcost_observation::{Event, EventKind, Source, Tasks};
-use switchcost_observe::{Backend, Counted, Options};
+use switchcost_observation::{Event, EventKind, Observation, Source, Tasks};
+use switchcost_observe::{Backend, Options};
 use switchcost_units::{CpuId, Nanos};
 
 use crate::{begin, by_records, observed, observer, traced, turn};
@@ -78,7 +78,7 @@ fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
     assert!((seconds - 0.02..seconds + 0.1).contains(&ran), "{ran} s, the kernel: {seconds}");
 }
 
-fn check_counts(reported: &str, counted: &Counted) {
+fn check_counts(reported: &str, counted: &Observation) {
     let own = check_switches(reported, counted);
     // Each time off the CPU has an end.
     let off: u64 = counted.tasks.iter().map(|tasks| tasks.off.count()).sum();
@@ -91,7 +91,7 @@ fn check_counts(reported: &str, counted: &Counted) {
 }
 
 /// Voluntary switches, and others.
-fn check_switches(reported: &str, counted: &Counted) -> (u64, u64) {
+fn check_switches(reported: &str, counted: &Observation) -> (u64, u64) {
     let of = |name: &str| -> u64 {
         reported.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok()).sum()
     };

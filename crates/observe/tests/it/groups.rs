@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use switchcost_facts::Root;
-use switchcost_host::machine::manifest;
 use switchcost_observation::{Event, Observation};
 use switchcost_observe::{Backend, Listener, NoBpf, Notice, ObserveError, Options, Requests, Target, Task, observe};
 use switchcost_units::Nanos;
@@ -112,8 +111,7 @@ fn observed_of(name: &str, hierarchy: &Path, runs: usize, program: fn(&Path) -> 
         }
     });
     observer.tick();
-    let empty = Observation::empty(manifest(&Root::system()), String::new());
-    let counted = observe(observer, task, &Root::system(), &empty, &mut Until(done)).expect("it is observed");
+    let counted = observe(observer, task, &Root::system(), &mut Until(done)).expect("it is observed");
     runner.join().expect("they ran");
     for _ in 0..100 {
         if fs::remove_dir(&below).is_ok() {

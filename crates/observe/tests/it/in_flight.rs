@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use switchcost_observation::{Behind, Source, Tasks};
-use switchcost_observe::{Backend, Counted, Options};
+use switchcost_observation::{Behind, Observation, Source, Tasks};
+use switchcost_observe::{Backend, Options};
 use switchcost_units::Nanos;
 
 use crate::{by_records, observer, turn};
@@ -67,7 +67,7 @@ fn end(mut timeout: Child, process: u32) {
 }
 
 /// Observes a program from soon after its start on, for a while: what the kernel has counted meanwhile, and what the observer has.
-fn observe(begin: impl FnOnce() -> Child, options: Options, time: Duration) -> Option<((u64, u64), Counted)> {
+fn observe(begin: impl FnOnce() -> Child, options: Options, time: Duration) -> Option<((u64, u64), Observation)> {
     // It takes a while.
     let mut observer = observer(options)?;
     let timeout = begin();
@@ -88,7 +88,7 @@ fn observe(begin: impl FnOnce() -> Child, options: Options, time: Duration) -> O
     Some(((after.0 - before.0, after.1 - before.1), counted))
 }
 
-fn sum(counted: &Counted, of: fn(&Tasks) -> u64) -> u64 {
+fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(of).sum()
 }
 

@@ -19,8 +19,8 @@ use std::time::Duration;
 use switchcost_facts::Root;
 use switchcost_host::held::Held;
 use switchcost_host::machine::manifest;
-use switchcost_observation::{Entry, Event, Source, Tasks, Why};
-use switchcost_observe::{Backend, Counted, Observer, Options};
+use switchcost_observation::{Entry, Event, Observation, Source, Tasks, Why};
+use switchcost_observe::{Backend, Observer, Options};
 
 /// One observes at a time: children of this process are adopted by the observer that looks.
 static TURN: Mutex<()> = Mutex::new(());
@@ -36,7 +36,7 @@ fn by_records() -> Options {
 
 /// An observer at work in the kernel; none where that is not to be had, which is said.
 fn observer(options: Options) -> Option<Observer> {
-    let observer = Observer::start(&manifest(&Root::system()), options);
+    let observer = Observer::start(Observation::empty(manifest(&Root::system()), String::new()), options);
     match observer.bpf_unavailable_because().filter(|_| !options.without_bpf) {
         Some(reason) => {
             // A kernel may take no programs; one that does and finds fault with ours is no reason to test nothing.
@@ -49,18 +49,18 @@ fn observer(options: Options) -> Option<Observer> {
 }
 
 /// Runs a script of perl, which Debian always has, under observation from birth to death: what it printed, and what was counted.
-fn observed(script: &str, options: Options) -> Option<(String, Counted)> {
+fn observed(script: &str, options: Options) -> Option<(String, Observation)> {
     let (reported, counted, _) = traced(script, options)?;
     Some((reported, counted))
 }
 
 /// The same, with each event where they are wanted.
-fn traced(script: &str, options: Options) -> Option<(String, Counted, Vec<Event>)> {
+fn traced(script: &str, options: Options) -> Option<(String, Observation, Vec<Event>)> {
     program_traced(Command::new("perl").args(["-e", script]), options)
 }
 
 /// The same of any program; none where there is none.
-fn program_traced(command: &mut Command, options: Options) -> Option<(String, Counted, Vec<Event>)> {
+fn program_traced(command: &mut Command, options: Options) -> Option<(String, Observation, Vec<Event>)> {
     let mut observer = observer(options)?;
     let mut events = Vec::new();
     let child = begin(command.stdout(Stdio::piped()), &mut observer);

@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use switchcost_observation::{Source, Tasks};
-use switchcost_observe::{Backend, Counted, Options};
+use switchcost_observation::{Observation, Source, Tasks};
+use switchcost_observe::{Backend, Options};
 
 use crate::{begin, by_records, observed, observer, program_traced, turn};
 
@@ -98,7 +98,7 @@ time.sleep(60)"#;
     check_exec(&counted);
 }
 
-fn check_exec(counted: &Counted) {
+fn check_exec(counted: &Observation) {
     let of = |name: &str| counted.tasks.iter().filter(|tasks| tasks.name == name).collect::<Vec<_>>();
     let (sleep, python) = (of("sleep"), of("python3"));
     let sum = |tasks: &[&Tasks], of: fn(&Tasks) -> u64| tasks.iter().map(|tasks| of(tasks)).sum::<u64>();
@@ -126,7 +126,7 @@ ctypes.CDLL(None).syscall(60 if ctypes.sizeof(ctypes.c_void_p) == 8 and __import
     }
 }
 
-fn of_python(script: &str, options: Options) -> Option<Counted> {
+fn of_python(script: &str, options: Options) -> Option<Observation> {
     let (_, counted, _) = program_traced(Command::new("python3").args(["-c", script]), options)?;
     Some(counted)
 }

@@ -2,8 +2,8 @@
 
 use std::process::{Child, Command};
 
-use switchcost_observation::{Entry, Pair, Tasks, Why};
-use switchcost_observe::{Counted, Options};
+use switchcost_observation::{Entry, Observation, Pair, Tasks, Why};
+use switchcost_observe::Options;
 
 use crate::groups::{Group, hierarchies};
 use crate::{call, observed, switches, turn};
@@ -55,7 +55,7 @@ fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
 
 /// Who runs while a quota keeps a task from its CPU took that from it no more often than the task was preempted, and kept it waiting
 /// no longer than it waited after that.
-fn assert_is_not_blamed_for_quota(counted: &Counted, other: u32) {
+fn assert_is_not_blamed_for_quota(counted: &Observation, other: u32) {
     let causes = counted.tasks.iter().flat_map(|tasks| &tasks.causes);
     let preemptions: u64 = causes.clone().filter(|cause| cause.why.is_preemption()).map(|cause| cause.switches).sum();
     let waited: u64 = causes.filter(|cause| cause.why != Why::Throttled).map(|cause| cause.wait_ns.0).sum();

@@ -1,22 +1,22 @@
 //! Who ran while a task was off its CPU, and who kept it waiting for one.
 
-use switchcost_observation::{Behind, Pair, Tasks};
-use switchcost_observe::{Counted, Options};
+use switchcost_observation::{Behind, Observation, Pair, Tasks};
+use switchcost_observe::Options;
 
 use crate::states::loop_on;
 use crate::{observed, turn};
 
-fn sum(counted: &Counted, of: fn(&Tasks) -> u64) -> u64 {
+fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(of).sum()
 }
 
 /// What an unobserved process did, to whomever.
-fn by(counted: &Counted, process: u32, of: fn(&Pair) -> u64) -> u64 {
+fn by(counted: &Observation, process: u32, of: fn(&Pair) -> u64) -> u64 {
     counted.pairs.iter().filter(|pair| pair.other == Some(process)).map(of).sum()
 }
 
 /// Holds of every observation.
-fn check(counted: &Counted) {
+fn check(counted: &Observation) {
     let ran: u64 = counted.pairs.iter().map(|pair| pair.ran_ns.0).sum();
     let off = sum(counted, |tasks| tasks.off_ns.0 + tasks.off_at_end_ns.0);
     assert!(ran <= off, "neighbours ran for {ran} ns while tasks were off for {off} ns");

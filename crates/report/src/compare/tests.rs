@@ -2,25 +2,13 @@ use switchcost_analysis::compare::{
     Arm, Change, ChangedSwitches, Cost, Dated, Ended, History, InTurns, Origin, Outcome, Pair, Quantity, Ratio,
     Request, RunSpread, Side, Step, Subject, Trend,
 };
-use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
+use switchcost_record::{Between, Case, Mechanism, Placement, Policy};
 use switchcost_units::{CpuId, Nanos};
-use switchcost_workload::WorkingSet;
 
 use super::*;
 
 fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
-    let case = Case {
-        mechanism,
-        between: Between::Process,
-        tasks: 2,
-        working_set: WorkingSet::NONE,
-        away: None,
-        vectors: None,
-        placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
-        policy: Policy::Fifo,
-        runtime: None,
-        switches: None,
-    };
+    let case = Case::plain(mechanism, Between::Process, Placement::one_cpu(CpuId(1)), Policy::Fifo);
     let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 1 });
     Pair {
         subject: Subject::Case(case),

@@ -25,12 +25,12 @@ Examples:
   switchcost report FILE                                   the same again, from its record
 
 With -p the busiest thread of a service is preempted where it is, in phases: in some of them the other task touches memory, in others it
-spins for as long; what cold caches cost is the difference in CPU time for a piece of work. The thread is kept on one CPU meanwhile, is
-never stopped, and may run where it could before when all is over, or killed.
+spins for as long; what cold caches cost is the difference in CPU time per unit of work. The thread is pinned to one CPU meanwhile, and
+never stopped; its affinity is restored at the end, even if switchcost is killed.
 
-Two copies of the command run in turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches
-so much memory and goes; what it uses more than the other is the cost. The command is run many times, has to do the same each time, to
-end by itself, and to compute for 20 ms or more. There is no terminal to it. Real-time priority is needed: root, or a limit of rtprio.";
+Two copies of the command take turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches
+memory (--footprint) and sleeps again; the CPU time that it uses beyond the other's is the cost. The command is run many times; it must
+do the same each time, end by itself, and compute for 20 ms or more. It has no terminal. Needs real-time priority: root, or RLIMIT_RTPRIO.";
 
 /// What the preemptor touches, as it is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +77,7 @@ pub(crate) struct InjectArguments {
           help_heading = "A service")]
     pub(crate) pid: Option<u32>,
 
-    /// What the service does for each piece of its work: syscall:NAME, uprobe:LIBRARY:FUNCTION, or a shell command that prints how much was
-    /// done so far
+    /// What counts the service's work: syscall:NAME, uprobe:LIBRARY:FUNCTION, or a shell command that prints how much was done so far
     #[arg(long, value_name = "WHAT", requires = "pid", help_heading = "A service")]
     pub(crate) work: Option<String>,
 
@@ -92,12 +91,12 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) footprint: Vec<Footprint>,
 
-    /// How long the program runs until it is preempted; of several the first is reported first, then how the others differ
+    /// How long the program runs before it is preempted; of several, the first is reported first, then how the others differ
     /// [default: 250us; of a service 500us]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_period, help_heading = "How to preempt")]
     pub(crate) period: Vec<Nanos>,
 
-    /// What it costs, too, to be moved to this CPU, and back the next time
+    /// Also measure what a migration to this CPU costs, and back the next time
     #[arg(long, value_name = "CPU", conflicts_with = "pid", help_heading = "How to preempt")]
     pub(crate) move_to: Option<CpuId>,
 
@@ -109,7 +108,7 @@ pub(crate) struct InjectArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<CpuId>,
 
-    /// Run on the only CPU there is, which all else waits for meanwhile
+    /// Run although there is only one CPU, which everything else then has to wait for
     #[arg(long, help_heading = "Control of the environment")]
     pub(crate) only_cpu: bool,
 
@@ -117,11 +116,11 @@ pub(crate) struct InjectArguments {
     #[arg(long, value_name = "TIME", default_value = "60s", help_heading = "Precision and time")]
     pub(crate) budget: Nanos,
 
-    /// Seed of the order of runs [default: another each time; the record keeps it]
+    /// Seed of the order of runs [default: random; it is recorded]
     #[arg(long, value_name = "N", help_heading = "Precision and time")]
     pub(crate) seed: Option<u64>,
 
-    /// Give each copy the working directory to itself: what it changes there is kept in memory, and is gone with it
+    /// Give each copy a view of its own of the working directory (overlayfs): what it changes is kept in memory, and discarded at its end
     #[arg(long, conflicts_with = "pid", help_heading = "Control of the environment")]
     pub(crate) apart: bool,
 
@@ -129,7 +128,7 @@ pub(crate) struct InjectArguments {
     #[arg(long, help_heading = "Output")]
     pub(crate) check_output: bool,
 
-    /// Leave what both copies of the last run have written in this folder
+    /// Keep standard output and error of both copies of the last run in this folder
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(crate) keep_output: Option<PathBuf>,
 

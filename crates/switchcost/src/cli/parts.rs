@@ -67,22 +67,22 @@ pub(crate) struct PartArguments {
           help_heading = "What to simulate")]
     pub(crate) only_intervals: Option<Stretch>,
 
-    /// The first end of --only-intervals by itself
+    /// The start of --only-intervals, by itself
     #[arg(long, value_name = "INSTRUCTIONS", conflicts_with_all = ["only_intervals", "sample", "schedule", "quantum", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) from: Option<u64>,
 
-    /// The second end of --only-intervals by itself
+    /// The end of --only-intervals, by itself
     #[arg(long, value_name = "INSTRUCTIONS", conflicts_with_all = ["only_intervals", "sample", "schedule", "quantum", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) to: Option<u64>,
 
-    /// Of a trace: simulate this share of it (5%), in parts chosen at random, and report what all of it has, with intervals
+    /// Of a trace: simulate this share of it (5%), in parts chosen at random, and estimate the whole from them, with intervals
     #[arg(long, value_name = "SHARE", conflicts_with_all = ["only_intervals", "schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) sample: Option<Share>,
 
-    /// Of --sample: another number chooses other parts
+    /// With --sample: seed of the choice of parts
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "sample", help_heading = "What to simulate")]
     pub(crate) seed: u64,
 

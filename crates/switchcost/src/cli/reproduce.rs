@@ -83,12 +83,12 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, help_heading = "Output")]
     pub(crate) figures: bool,
 
-    /// Seed of what is drawn: the order of runs, inputs of programs. Another seed is another result
+    /// Seed of everything random: the order of runs, inputs of programs. Another seed gives another result
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000),
           help_heading = "Precision and time")]
     pub(crate) seed: u64,
 
-    /// Another result of the papers, a PAPER.json of another day or machine: only those verdicts stand on which both agree; may be given
+    /// An independent result, a PAPER.json of another day or machine: only verdicts on which both agree stand; may be given
     /// several times
     #[arg(long = "with", value_name = "FILE", help_heading = "Precision and time")]
     pub(crate) others: Vec<PathBuf>,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use switchcost_units::{Bytes, Nanos};
 
-use super::{MeasureArguments, OutputArguments, PlacementFlag, Redaction, Verbosity};
+use super::measure::{MeasureArguments, PlacementFlag};
+use super::{OutputArguments, Redaction, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +39,7 @@ pub(crate) struct RuntimesArguments {
     )]
     pub(crate) size: Vec<Bytes>,
 
-    /// Where the tasks run: what may be on several CPUs at a time; the others stay on one
+    /// Where the tasks run, if their runtime can use several CPUs at a time; the others stay on one
     #[arg(long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,
           help_heading = "What to measure")]
     pub(crate) placement: PlacementFlag,
@@ -51,7 +52,7 @@ pub(crate) struct RuntimesArguments {
     #[arg(long, value_name = "TIME", default_value = "79s", help_heading = "Precision and time")]
     pub(crate) budget: Nanos,
 
-    /// Seed of the interleaving [default: another each time; the record keeps it]
+    /// Seed of the interleaving [default: random; it is recorded]
     #[arg(long, value_name = "N", help_heading = "Precision and time")]
     pub(crate) seed: Option<u64>,
 

@@ -50,8 +50,8 @@ pub(crate) struct DesignArguments {
     #[arg(long, help_heading = "What to simulate")]
     pub(crate) kernel_touches: bool,
 
-    /// Who has caches alone in what each switch is compared with, and counts as one: process (its threads together) or task (each
-    /// thread by itself)
+    /// Who has private caches in the simulation that each switch is compared with: process (its threads together) or task (each thread by
+    /// itself)
     #[arg(long, value_name = "WHO", default_value_t = PrivateBy::Process, value_parser = parse_named::<PrivateBy>,
           help_heading = "What to simulate")]
     pub(crate) private_by: PrivateBy,
@@ -140,17 +140,17 @@ pub(crate) struct SimulateArguments {
     #[arg(value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
 
-    /// Of a trace: play its tasks again in these orders, round-robin, affinity:N, longest-quantum or batch:K, one after the
+    /// Of a trace: replay its tasks in these orders, round-robin, affinity:N, longest-quantum or batch:K, one after the
     /// other [default: the order of the trace; with --quantum, round-robin]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
     pub(crate) schedule: Vec<Schedule>,
 
-    /// Of a trace: play its tasks again with these quanta, one after the other, in instructions (400000) or at one instruction
+    /// Of a trace: replay its tasks with these quanta, one after the other, in instructions (400000) or at one instruction
     /// a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace, or 400000]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
     pub(crate) quantum: Vec<Quantum>,
 
-    /// Of a trace: play its tasks again so that each waits for a disk at the first use of each page of a file, in instructions of others or
+    /// Of a trace: replay its tasks so that each waits for a disk at the first use of each page of a file, in instructions of others or
     /// at one instruction a cycle (20ms): switches by page faults, as when memory held no files yet
     #[arg(long, value_name = "TIME", conflicts_with = "at_once", help_heading = "What to simulate")]
     pub(crate) page_faults: Option<Quantum>,

@@ -20,21 +20,20 @@ pub(crate) struct SystemArguments {
     #[command(flatten)]
     pub(crate) guest: GuestArguments,
 
-    /// How long a task of the guest runs before another's turn [default: its scheduler's own]. Several kernels, appended words or slices
-    /// make a trace of each combination
+    /// Time slice of the guest's scheduler [default: its own]. Several kernels, appended parameters or slices make a trace of each combination
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
     pub(crate) slice: Vec<Nanos>,
 
-    /// End the programs after so many seconds of the guest's time
+    /// End the programs after this many seconds of the guest's time
     #[arg(long, value_name = "NUMBER", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
           help_heading = "A whole system")]
     pub(crate) seconds: u64,
 
-    /// Trace only from when each program has stopped itself (kill -STOP $$) until it has again, or has ended: not how it starts
+    /// Trace each program only from where it stops itself (kill -STOP $$) until it stops again or ends: not its start-up
     #[arg(long, requires = "system", help_heading = "A whole system")]
     pub(crate) between_stops: bool,
 
-    /// A further file, folder or program that the programs need in the guest, such as packages of Python; may be given several times
+    /// Another file, folder or program that the programs need in the guest, such as packages of Python; may be given several times
     #[arg(long = "file", value_name = "PATH", requires = "system", help_heading = "A whole system")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -47,7 +46,7 @@ pub(crate) struct GuestArguments {
     #[arg(long, value_name = "IMAGE|PACKAGE", requires = "system", help_heading = "A whole system")]
     pub(crate) kernel: Vec<OsString>,
 
-    /// Further words for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
+    /// Further parameters for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
     #[arg(
         long,
         value_name = "WORDS",
@@ -64,7 +63,7 @@ pub(crate) struct GuestArguments {
     /// Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times [default: 1000; for
     /// workload 15.6, as processors of 1990]
     #[arg(long, value_name = "NUMBER", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
-    pub(crate) mips: Option<Halvings>,
+    pub(crate) mips: Option<IcountShift>,
 
     /// Also record where in the guest's physical memory its pages lie: physically indexed and tagged levels of simulated designs then have
     /// these addresses instead of assigned ones
@@ -79,22 +78,22 @@ pub(crate) fn once(argument: Arg) -> Arg {
 
 /// How often 1000 million instructions a second are halved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Halvings(pub(crate) u32);
+pub(crate) struct IcountShift(pub(crate) u32);
 
 /// QEMU counts a power of two of nanoseconds for an instruction.
-fn parse_mips(text: &str) -> Result<Halvings, String> {
+fn parse_mips(text: &str) -> Result<IcountShift, String> {
     let need = || {
         let known: Vec<String> = (0..=10).map(mips_text).collect();
         format!("found {text}, need one of {}", known.join(", "))
     };
-    (0..=10).find(|&halvings| mips_text(halvings) == text).map(Halvings).ok_or_else(need)
+    (0..=10).find(|&icount_shift| mips_text(icount_shift) == text).map(IcountShift).ok_or_else(need)
 }
 
-fn mips_text(halvings: u32) -> String {
-    if MOST_MIPS.is_multiple_of(1 << halvings) {
-        (MOST_MIPS >> halvings).to_string()
+fn mips_text(icount_shift: u32) -> String {
+    if MOST_MIPS.is_multiple_of(1 << icount_shift) {
+        (MOST_MIPS >> icount_shift).to_string()
     } else {
-        format!("{:.1}", f64::from(MOST_MIPS) / f64::from(1 << halvings))
+        format!("{:.1}", f64::from(MOST_MIPS) / f64::from(1 << icount_shift))
     }
 }
 
@@ -114,9 +113,9 @@ mod tests {
 
     #[test]
     fn rates_are_powers_of_two_of_nanoseconds() {
-        assert_eq!(parse_mips("1000"), Ok(Halvings(0)));
-        assert_eq!(parse_mips("125"), Ok(Halvings(3)));
-        assert_eq!(parse_mips("62.5"), Ok(Halvings(4)));
+        assert_eq!(parse_mips("1000"), Ok(IcountShift(0)));
+        assert_eq!(parse_mips("125"), Ok(IcountShift(3)));
+        assert_eq!(parse_mips("62.5"), Ok(IcountShift(4)));
         assert_eq!(
             parse_mips("20"),
             Err("found 20, need one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0".to_owned())

@@ -104,7 +104,7 @@ pub(crate) struct TraceArguments {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write no trace, but to FILE what the model of a switch needs to know of the program: lines used again behind a cut
+    /// Write a profile to FILE instead of a trace: what the model of a switch needs to know of the program, lines reused after a cut
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "system"], help_heading = "Output")]
     pub(crate) profile: Option<PathBuf>,
 
@@ -160,7 +160,7 @@ pub(crate) struct HeadArguments {
     pub(crate) number: u64,
 }
 
-/// Makes a profile of a trace: how many lines are used again behind a cut, by time, by how they are asked for and by their age.
+/// Makes a profile of a trace: how many lines are reused after a cut, by time, by kind of access and by their age.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProfileArguments {
     /// The trace
@@ -247,12 +247,12 @@ pub(crate) enum ForeignFormat {
     Lackey,
     /// Text of Dinero
     Din,
-    /// Records of ChampSim's tracer, also packed by gzip
+    /// Records of ChampSim's tracer, also compressed by gzip
     #[strum(serialize = "champsim")]
     ChampSim,
-    /// Packets of gem5's CommMonitor or MemTraceProbe, also packed by gzip
+    /// Packets of gem5's CommMonitor or MemTraceProbe, also compressed by gzip
     Gem5,
-    /// Records of DynamoRIO's drmemtrace, also packed; of a folder the threads that have files of their own
+    /// Records of DynamoRIO's drmemtrace, also compressed; of a folder, the threads that have files of their own
     Drmemtrace,
 }
 
@@ -304,7 +304,7 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) process: Option<u32>,
 
-    /// Size of the pieces of memory that din's lines stand for: with that of a cache's lines, each reference is one line
+    /// Block size of din's lines: with that of a cache's lines, each reference is one line
     /// [default: 4B]
     #[arg(long, value_name = "SIZE")]
     pub(crate) pieces: Option<Bytes>,

@@ -15,9 +15,9 @@ use switchcost_host::core_clock;
 use switchcost_host::machine::manifest;
 use switchcost_host::temporary::TemporaryFolder;
 use switchcost_host::twin_group::twin_groups;
-use switchcost_inject::{Fault, Instruments, ServantExecutor, Subject, Undisturbed, undisturbed};
+use switchcost_inject::{Fault, Instruments, ProcessExecutor, Subject, Undisturbed, undisturbed};
 use switchcost_injection::{End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Timing};
-use switchcost_measure::{PlacementChoice, Wishes, wanted_controls};
+use switchcost_measure::{PlacementChoice, RequestedControls, wanted_controls};
 use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
 use switchcost_units::{Bytes, CpuId, Nanos};
 use time::OffsetDateTime;
@@ -201,8 +201,8 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
 
 /// What takes the CPU from a program has to come before it.
 fn check_rights(cpu: CpuId) -> Result<(), Failure> {
-    let wishes = Wishes { cpus: Some(vec![cpu]), policy: Policy::Fifo, is_real_time_off: false };
-    let refused = wanted_controls(&wishes).into_iter().find_map(|control| match control.outcome {
+    let requested = RequestedControls { cpus: Some(vec![cpu]), policy: Policy::Fifo, is_real_time_off: false };
+    let refused = wanted_controls(&requested).into_iter().find_map(|control| match control.outcome {
         ControlOutcome::Refused { found, needed, fix, lasting_fix } if control.name != "locked-memory" => {
             Some(Failure::CannotInject { found, needed, fix: format!("{fix}; to make it last: {lasting_fix}") })
         }
@@ -224,7 +224,7 @@ fn record(
     let start = monotonic();
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
     let _away = pin(&others(&host, &[Some(plan.cpu), plan.moves_to])).ok();
-    let mut executor = ServantExecutor;
+    let mut executor = ProcessExecutor;
     let Some((subject, plan, found)) = tried(subject, &instruments, plan, &mut executor, interrupt)? else {
         return Ok(None);
     };
@@ -265,7 +265,7 @@ fn tried(
     (subject, folder): (Subject, &TemporaryFolder),
     instruments: &Instruments,
     plan: Plan,
-    executor: &mut ServantExecutor,
+    executor: &mut ProcessExecutor,
     interrupt: &Interrupt,
 ) -> Result<Option<(Subject, Plan, Undisturbed)>, Failure> {
     let mut run = |subject: &Subject| undisturbed(subject, instruments, &plan, executor, &|| interrupt.is_raised());

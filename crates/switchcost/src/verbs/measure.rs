@@ -17,7 +17,8 @@ use time::OffsetDateTime;
 
 use super::report::{Loaded, show_loaded};
 use crate::claims::Claims;
-use crate::cli::{MeasureArguments, Redaction};
+use crate::cli::Redaction;
+use crate::cli::measure::MeasureArguments;
 use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
 use crate::kinds;
@@ -62,7 +63,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     let placement = selection::placement(arguments, &host, &mut claims)?;
     claims.named(&placement);
     let seed = arguments.seed.unwrap_or_else(super::seed_of_now);
-    let mut controls = wanted_controls(&selection::wishes(arguments, &placement));
+    let mut controls = wanted_controls(&selection::requested_controls(arguments, &placement));
     let runtimes = Chosen::by(arguments)?;
     let policy = granted_policy(arguments, &controls);
     let selection = selection::selection(arguments, preset, placement, policy, runtimes.selected())?;

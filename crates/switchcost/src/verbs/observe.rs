@@ -50,9 +50,9 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
     let costs = empty.calibration.as_ref().and_then(switchcost_analysis::observation::DirectCosts::of);
     let ((mut observation, failed), traced) = match trace {
-        None => (observe(arguments, target, &empty, &interrupt, &mut kept, None)?, Ok(())),
+        None => (observe(arguments, target, empty, &interrupt, &mut kept, None)?, Ok(())),
         Some(trace) => events::written(trace, costs, |events| {
-            observe(arguments, target, &empty, &interrupt, &mut kept, Some(events))
+            observe(arguments, target, empty, &interrupt, &mut kept, Some(events))
         })?,
     };
     observation.stacks.iter_mut().for_each(functions::name);
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
 fn observe(
     arguments: &ObserveArguments,
     target: Target,
-    empty: &Observation,
+    empty: Observation,
     interrupt: &Interrupt,
     kept: &mut Kept,
     events: Option<&mut Events<'_>>,
@@ -87,7 +87,7 @@ fn observe(
         without_bpf: arguments.no_bpf,
     };
     let mut views = Views::open(arguments, announcement(arguments, &target), interrupt, kept, events)?;
-    let observer = Observer::start(&empty.host, options);
+    let observer = Observer::start(empty, options);
     if let Some(reason) = observer.bpf_unavailable_because().filter(|_| !arguments.no_bpf) {
         without_bpf(arguments, reason)?;
     }
@@ -98,7 +98,7 @@ fn observe(
         wants_scheduler_time: arguments.scheduler_time,
         requests: requests(arguments),
     };
-    let observation = switchcost_observe::observe(observer, task, &Root::system(), empty, &mut views)?;
+    let observation = switchcost_observe::observe(observer, task, &Root::system(), &mut views)?;
     Ok((observation, views.failed))
 }
 

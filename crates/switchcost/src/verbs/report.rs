@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use switchcost_report::{Format, Style, html};
 
-use crate::cli::{OutputArguments, ReportArguments, Verbosity};
+use crate::cli::report::ReportArguments;
+use crate::cli::{OutputArguments, Verbosity};
 use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;

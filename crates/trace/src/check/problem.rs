@@ -12,7 +12,7 @@ pub struct Problem {
     /// Block of the chunk, from 0, at or before which it is.
     pub block: u32,
     /// What is wrong.
-    pub trouble: Trouble,
+    pub trouble: Violation,
 }
 
 impl fmt::Display for Problem {
@@ -23,7 +23,7 @@ impl fmt::Display for Problem {
 
 /// What is wrong with a place in a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum Violation {
     /// The chunk claims another running task than the marks before it do.
     #[error("found a chunk that begins with task {found} running, need task {need}")]
     Running {

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::{Block, Chunk, ProcessId, ProcessTable, Reference};
+use crate::{Block, Chunk, Event, ProcessId, ProcessTable, Reference};
 
 /// The blocks of one process, or of all of them one after another.
 pub(super) struct Selection {
@@ -21,23 +21,18 @@ impl Selection {
         chunk: &Chunk,
         mut take: impl FnMut(&Block, &[Reference]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut marks = chunk.marks.iter().peekable();
-        let mut references = chunk.references.as_slice();
-        for (index, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
-                self.table.follow(&placed.mark);
-            }
-            let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
-            references = rest;
-            let process = self.table.running_process();
-            if self.only.is_none_or(|only| only == process) {
-                self.processes.insert(process);
-                take(block, own)?;
+        for event in chunk.events() {
+            match event {
+                Event::Mark(mark) => drop(self.table.follow(mark)),
+                Event::Block(block, own) => {
+                    let process = self.table.running_process();
+                    if self.only.is_none_or(|only| only == process) {
+                        self.processes.insert(process);
+                        take(block, own)?;
+                    }
+                }
             }
         }
-        marks.for_each(|placed| {
-            self.table.follow(&placed.mark);
-        });
         Ok(())
     }
 

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use switchcost_trace::testing::{chunks, seeded};
 use switchcost_trace::{
     Block, BlockFlags, Cause, CheckReport, Chunk, Mapping, Mark, ProcessId, TaskId, TraceHeader, TraceOrder,
-    TraceReader, TraceWriter, Trouble, check,
+    TraceReader, TraceWriter, Violation, check,
 };
 
 use crate::support::{records, written};
@@ -160,5 +160,5 @@ fn an_index_of_another_trace_is_found() {
     let report = check(TraceReader::new(&mixed[..]).expect("has a header"));
     assert!(report.loss.is_none(), "{:?}", report.loss);
     assert_eq!(report.problems.len(), 1);
-    assert_eq!(report.problems[0].trouble, Trouble::Index);
+    assert_eq!(report.problems[0].trouble, Violation::Index);
 }

@@ -2,9 +2,7 @@
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_observation::{
-    Cost, Histogram, Lost, Observation, Pair as Preempted, Source, Subject, Tasks, Throttled,
-};
+use switchcost_observation::{Cost, Histogram, Observation, Pair as Preempted, Source, Subject, Tasks, Throttled};
 use switchcost_units::{Bytes, Nanos};
 
 use super::*;
@@ -28,29 +26,14 @@ fn named(name: &str, made: Made) -> Tasks {
     let mut waits = vec![0; 16];
     waits[made.bucket] = switches;
     Tasks {
-        process: Some(7),
-        process_inside: None,
-        control_group: None,
-        name: name.to_owned(),
-        runtime: None,
         count: 1,
-        is_kernel: false,
         voluntary: made.voluntary as u64,
         involuntary: made.involuntary as u64,
         run_ns: Nanos(made.run_ns as u64),
-        off_ns: Nanos(0),
-        wait_ns: Nanos(0),
-        others_ns: Nanos(0),
-        moved: [0; 3],
-        off_at_end: 0,
-        off_at_end_ns: Nanos(0),
         resident_bytes: Some(Bytes::mib(1)),
-        referenced_bytes: None,
-        causes: Vec::new(),
-        off: Histogram::default(),
         wait: Histogram::of(waits),
-        turns: Histogram::default(),
         others: Histogram::of([0, switches]),
+        ..Tasks::empty(Some(7), name.to_owned())
     }
 }
 
@@ -68,31 +51,12 @@ fn calibration(ns: f64, measured_at: &str) -> Calibration {
 
 fn observation(tasks: Vec<Tasks>) -> Observation {
     Observation {
-        schema: Observation::schema_now(),
-        program: String::new(),
-        started_at: String::new(),
-        host: testing::host(),
         subject: Subject::Command(vec!["server".to_owned()]),
         window_ns: Nanos(10_000_000_000),
-        older_children: None,
-        is_unfinished: false,
-        requests: None,
         source: Source::Bpf,
-        not_counted_by: Vec::new(),
-        cpus: Vec::new(),
         tasks,
-        pairs: Vec::new(),
-        waits: Vec::new(),
-        longest_waits: Vec::new(),
-        lost: Lost::default(),
-        in_scheduler: None,
-        own_cost: None,
-        throttled: Vec::new(),
-        moments: Vec::new(),
-        stacks: None,
-        slice_extensions: None,
-        known: Vec::new(),
         calibration: Some(calibration(1_000.0, "2026-01-01T00:00:00Z")),
+        ..Observation::empty(testing::host(), String::new())
     }
 }
 

@@ -1,9 +1,7 @@
 //! Small designs and streams, and what both simulators make of them.
 
 use switchcost_cachesim::Options;
-use switchcost_design::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, OnSwitch, Prefetch, Replacement, Ways, WritePolicy,
-};
+use switchcost_design::{DESIGN_SCHEMA, Design, Holds, Level, Ways};
 use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts, PrivateBy};
 use switchcost_trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
 use switchcost_units::Bytes;
@@ -18,31 +16,7 @@ pub(crate) const MISS: u64 = 7;
 
 /// A data cache of so many lines of 16 bytes.
 pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
-    Level {
-        name: "D".to_owned(),
-        holds: Holds::Data,
-        size: Bytes(lines * LINE),
-        line: Bytes(LINE),
-        ways,
-        replacement: Replacement::Lru,
-        seed: 0,
-        write: WritePolicy::Back,
-        write_allocate: None,
-        write_buffers: None,
-        hit_cycles: 0,
-        miss_cycles: MISS as u32,
-        bus_cycles: 0,
-        inclusion: Inclusion::Neither,
-        index: AddressKind::Virtual,
-        tag: AddressKind::Virtual,
-        on_switch: OnSwitch::Keep,
-        prefetch: Prefetch::None,
-        victim: None,
-        streams: None,
-        stride: None,
-        streamer: None,
-        partition: None,
-    }
+    Level::plain("D", Holds::Data, Bytes(lines * LINE), Bytes(LINE), ways, MISS as u32)
 }
 
 /// The levels behind an instruction cache whose misses cost nothing.

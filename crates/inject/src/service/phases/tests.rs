@@ -21,7 +21,7 @@ struct Scripted {
     share: Option<f64>,
 }
 
-impl Spot for Scripted {
+impl ServiceControl for Scripted {
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks> {
         self.now += time.0;
         let runs = (time.0 as f64 * self.share.unwrap_or(1.0)) as u64;
@@ -84,9 +84,9 @@ fn order(until: Nanos) -> ServiceOrder {
     }
 }
 
-fn groups(spot: &mut Scripted, order: &ServiceOrder) -> (Vec<Group>, Result<(), ServiceFault>) {
+fn groups(service: &mut Scripted, order: &ServiceOrder) -> (Vec<Group>, Result<(), ServiceFault>) {
     let mut groups = Vec::new();
-    let outcome = all(spot, order, &mut |group| {
+    let outcome = all(service, order, &mut |group| {
         groups.push(group);
         Ok(())
     });
@@ -157,16 +157,16 @@ fn who_is_not_preempted_has_its_cpu_for_as_long_as_the_other_phase_lasts() {
 
 #[test]
 fn what_ends_meanwhile_ends_it_behind_its_last_whole_group() {
-    let mut spot = Scripted { ends_at: Some(Nanos::seconds(1).0), ..Scripted::default() };
-    let (groups, outcome) = groups(&mut spot, &order(Nanos::seconds(5)));
+    let mut service = Scripted { ends_at: Some(Nanos::seconds(1).0), ..Scripted::default() };
+    let (groups, outcome) = groups(&mut service, &order(Nanos::seconds(5)));
     assert!(matches!(outcome, Err(ServiceFault::Ended(7, _))), "{outcome:?}");
     assert!(groups.len() > 5 && groups.len() < 14, "{}", groups.len());
 }
 
 #[test]
 fn turns_in_which_it_did_not_run_are_distinguished() {
-    let mut spot = Scripted { share: Some(0.0), ..Scripted::default() };
-    let (groups, _) = groups(&mut spot, &order(Nanos::seconds(1)));
+    let mut service = Scripted { share: Some(0.0), ..Scripted::default() };
+    let (groups, _) = groups(&mut service, &order(Nanos::seconds(1)));
     let phase = groups[0].phases[1];
     assert!(phase.turns > 0 && phase.turns_run == 0 && phase.chain_ps == 0, "{phase:?}");
 }

@@ -182,52 +182,14 @@ where
 
 #[cfg(test)]
 mod tests {
+    use switchcost_record::{Between, Case, Mechanism, Placement, Policy};
+
     use super::*;
     use crate::quantity::tests::estimate;
 
     fn bare() -> CaseFinding {
-        let case = switchcost_record::Case {
-            mechanism: switchcost_record::Mechanism::Pipe,
-            between: switchcost_record::Between::Process,
-            tasks: 2,
-            working_set: switchcost_workload::WorkingSet::NONE,
-            away: None,
-            vectors: None,
-            placement: switchcost_record::Placement {
-                cpus: Vec::new(),
-                relation: switchcost_record::Relation::Unpinned,
-            },
-            policy: switchcost_record::Policy::Other,
-            runtime: None,
-            switches: None,
-        };
-        CaseFinding {
-            case,
-            verdict: Verdict::Measured,
-            direct_ns: None,
-            total_ns: None,
-            indirect_ns: None,
-            indirect_kernel_ns: None,
-            indirect_reload_ns: None,
-            reload: None,
-            direct_cycles: None,
-            between_runs: None,
-            shared: None,
-            cycles: None,
-            handoff_ns: None,
-            round_trip_ns: None,
-            baseline_ns: None,
-            walk_ns: None,
-            switches_per_handoff: None,
-            involuntary_share: None,
-            repetitions_ns: Vec::new(),
-            tail_ns: None,
-            counters: Vec::new(),
-            reload_bound_ns: None,
-            sanity_band_ns: None,
-            excluded: switchcost_analysis::Excluded::default(),
-            flags: Vec::new(),
-        }
+        let case = Case::plain(Mechanism::Pipe, Between::Process, Placement::unpinned(), Policy::Other);
+        CaseFinding::bare(case)
     }
 
     #[test]

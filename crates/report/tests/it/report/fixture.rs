@@ -31,18 +31,7 @@ pub(crate) fn about(ns: f64) -> Estimate {
 }
 
 pub(crate) fn case(mechanism: Mechanism, between: Between) -> Case {
-    Case {
-        mechanism,
-        between,
-        tasks: 2,
-        working_set: WorkingSet::NONE,
-        away: None,
-        vectors: None,
-        placement: Placement { cpus: vec![CpuId(1)], relation: Relation::SameCpu },
-        policy: Policy::Fifo,
-        runtime: None,
-        switches: None,
-    }
+    Case::plain(mechanism, between, Placement::one_cpu(CpuId(1)), Policy::Fifo)
 }
 
 pub(crate) fn sized(tasks: u32, kib: u64) -> Case {
@@ -57,33 +46,7 @@ pub(crate) fn on(cpus: [u32; 2], relation: Relation) -> Case {
 
 /// A result without numbers.
 pub(crate) fn bare(case: Case) -> CaseFinding {
-    CaseFinding {
-        case,
-        verdict: Verdict::Measured,
-        direct_ns: None,
-        total_ns: None,
-        indirect_ns: None,
-        indirect_kernel_ns: None,
-        indirect_reload_ns: None,
-        reload: None,
-        direct_cycles: None,
-        between_runs: None,
-        shared: None,
-        cycles: None,
-        handoff_ns: None,
-        round_trip_ns: None,
-        baseline_ns: None,
-        walk_ns: None,
-        switches_per_handoff: None,
-        involuntary_share: None,
-        repetitions_ns: Vec::new(),
-        tail_ns: None,
-        counters: vec![],
-        reload_bound_ns: None,
-        sanity_band_ns: None,
-        excluded: Excluded { total: 0, of: 220, by_reason: BTreeMap::new() },
-        flags: vec![],
-    }
+    CaseFinding { excluded: Excluded { total: 0, of: 220, by_reason: BTreeMap::new() }, ..CaseFinding::bare(case) }
 }
 
 /// A result whose direct cost is about `ns`.
@@ -300,10 +263,7 @@ pub(crate) fn pairs() -> Vec<CaseFinding> {
         ..measured(on(cpus, relation), ns)
     };
     vec![
-        measured(
-            Case { placement: Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu }, ..sized(2, 0) },
-            1_740.0,
-        ),
+        measured(Case { placement: Placement::one_cpu(CpuId(0)), ..sized(2, 0) }, 1_740.0),
         across([0, 1], Smt, 2_400.0),
         across([0, 2], SharedCache, 3_950.0),
         across([0, 3], OtherSocket, 8_100.0),

@@ -4,7 +4,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
 use switchcost_units::{CpuId, Nanos};
 
-use crate::cli::{Cli, MeasureArguments, PlacementFlag, SELECTORS, Verb};
+use crate::cli::measure::{MeasureArguments, PlacementFlag, SELECTORS};
+use crate::cli::{Cli, Verb};
 use crate::exit::Failure;
 use clap::Parser;
 

@@ -8,7 +8,7 @@ use switchcost_host::clock::monotonic;
 use switchcost_host::live::{Placed, allowed_cpus};
 use switchcost_host::machine::manifest;
 use switchcost_inject::Instruments;
-use switchcost_inject::service::{Followed, Found, ServantFollower, ServiceFault, ServiceOrder, Work, find, follow};
+use switchcost_inject::service::{Followed, Found, ProcessFollower, ServiceFault, ServiceOrder, Work, find, follow};
 use switchcost_injection::{End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun};
 use switchcost_measure::PlacementChoice;
 use switchcost_record::HostManifest;
@@ -178,7 +178,7 @@ fn preempt(
         seed: header.seed,
         until: monotonic() + plan.budget_ns,
     };
-    follow(&mut ServantFollower::start(order)?, watcher, sink)
+    follow(&mut ProcessFollower::start(order)?, watcher, sink)
 }
 
 fn not_placed(found: &Found, error: io::Error) -> Failure {

@@ -16,7 +16,7 @@ use switchcost_record::HostManifest;
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
 
-use crate::cli::MeasureArguments;
+use crate::cli::measure::MeasureArguments;
 use crate::exit::{Exit, Failure};
 use crate::home;
 use crate::messages::say;
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     };
     let switch_path = switch_path::measured(cpu, Nanos(budget.0 / 3 * 2), &interrupt);
     let switch_path = switch_path.unwrap_or_else(|failure| {
-        say!("without the kernel's own way through a switch: {failure}");
+        say!("the kernel's switch path has no price: {failure}");
         Vec::new()
     });
     let prices = Prices {

@@ -5,7 +5,7 @@ use switchcost_host::control::pin;
 use switchcost_host::core_clock::{self, CycleEvent};
 use switchcost_host::perf::{System, admit, shares};
 use switchcost_host::usage::switches_of_all;
-use switchcost_measure::{Instruments, Progress, ServantExecutor, Stop, latency_plan, measure_latencies};
+use switchcost_measure::{Instruments, ProcessExecutor, Progress, Stop, latency_plan, measure_latencies};
 use switchcost_record::{
     ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA,
     MEASURE_VERSION, MeasureWriter, Plan, SelfTest, WriteRecordError,
@@ -65,7 +65,7 @@ impl RunToRecord {
         let reason = switchcost_measure::measure(
             &header,
             Instruments { clock, rate, locks_memory, core_counter, runtimes, counters },
-            &mut ServantExecutor,
+            &mut ProcessExecutor,
             &mut watcher,
             &mut |line| append(&mut writer, &line, &mut since_sync),
         )?;

@@ -8,7 +8,7 @@ use switchcost_record::{Between, Mechanism, RuntimeCase, RuntimeFacts, printable
 use switchcost_runtimes::{Handoff, Missing, Row, prepare, shipped};
 use switchcost_units::{Bytes, Nanos};
 
-use crate::cli::MeasureArguments;
+use crate::cli::measure::MeasureArguments;
 use crate::exit::Failure;
 use crate::home;
 use crate::signals::Interrupt;

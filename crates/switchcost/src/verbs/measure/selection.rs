@@ -1,12 +1,12 @@
 //! From flags to a selection.
 
 use switchcost_facts::{Root, cpus_by_quiet, relation};
-use switchcost_measure::{PlacementChoice, Preset, RuntimeSelection, Selection, Wishes};
+use switchcost_measure::{PlacementChoice, Preset, RequestedControls, RuntimeSelection, Selection};
 use switchcost_record::{HostManifest, Policy, Relation, Rounds, VectorCase};
 use switchcost_units::{CpuId, parse_cpu_list};
 
 use crate::claims::Claims;
-use crate::cli::{MeasureArguments, PlacementFlag, VectorStateFlag};
+use crate::cli::measure::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 
 /// Where the tasks run: named CPUs, or the quietest one on which no other measurement is.
@@ -70,9 +70,9 @@ fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
     ))
 }
 
-pub(super) fn wishes(arguments: &MeasureArguments, placement: &PlacementChoice) -> Wishes {
+pub(super) fn requested_controls(arguments: &MeasureArguments, placement: &PlacementChoice) -> RequestedControls {
     let cpus = Some(placement.cpus()).filter(|cpus| !cpus.is_empty());
-    Wishes { cpus, policy: arguments.policy, is_real_time_off: arguments.no_rt || arguments.has_runtimes() }
+    RequestedControls { cpus, policy: arguments.policy, is_real_time_off: arguments.no_rt || arguments.has_runtimes() }
 }
 
 pub(super) fn preset(arguments: &MeasureArguments) -> Preset {

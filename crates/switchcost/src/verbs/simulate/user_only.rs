@@ -1,24 +1,20 @@
 //! A trace of a whole system without its kernel: what a frontend sees that follows programs alone.
 
-use switchcost_trace::Chunk;
+use switchcost_trace::{Chunk, Event};
 
 /// Takes the kernel's blocks and their references out. Marks stay where they are.
 pub(super) fn without_kernel(chunk: &Chunk) -> Chunk {
     let mut kept = Chunk::default();
-    let mut marks = chunk.marks.iter().peekable();
-    let mut references = &chunk.references[..];
-    for (place, block) in chunk.blocks.iter().enumerate() {
-        while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= place) {
-            kept.mark(placed.mark.clone());
-        }
-        let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
-        references = rest;
-        if !block.flags.is_kernel() {
-            kept.blocks.push(*block);
-            kept.references.extend_from_slice(own);
+    for event in chunk.events() {
+        match event {
+            Event::Mark(mark) => kept.mark(mark.clone()),
+            Event::Block(block, own) if !block.flags.is_kernel() => {
+                kept.blocks.push(*block);
+                kept.references.extend_from_slice(own);
+            }
+            Event::Block(..) => {}
         }
     }
-    marks.for_each(|placed| kept.mark(placed.mark.clone()));
     kept
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use switchcost_capture::Command;
 use switchcost_measure::{TURNS_ARGUMENT, Turns};
-use switchcost_record::{Arm, Case, Placement, Policy, Relation};
+use switchcost_record::{Arm, Case, Placement, Policy};
 use switchcost_trace::synthetic::Walks;
 use switchcost_trace::{Chunk, TraceHeader, TraceOrder};
 use switchcost_units::CpuId;
@@ -61,16 +61,14 @@ fn in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit,
         (false, false) => Arm::SwitchTotal,
     };
     let case = Case {
-        mechanism: arguments.mechanism,
-        between: arguments.mechanism.betweens()[0],
         tasks: arguments.tasks,
         working_set,
-        away: None,
-        vectors: None,
-        placement: Placement { cpus: vec![CpuId(0)], relation: Relation::SameCpu },
-        policy: Policy::Fifo,
-        runtime: None,
-        switches: None,
+        ..Case::plain(
+            arguments.mechanism,
+            arguments.mechanism.betweens()[0],
+            Placement::one_cpu(CpuId(0)),
+            Policy::Fifo,
+        )
     };
     let turns = Turns { case, arm, rounds: arguments.turns, seed: arguments.seed };
     turns.check().map_err(Failure::Turns)?;

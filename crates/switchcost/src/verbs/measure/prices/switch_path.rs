@@ -30,11 +30,7 @@ pub(super) fn measured(cpu: CpuId, budget: Nanos, interrupt: &Interrupt) -> Resu
     for (period, away) in &GROUPS {
         match behind(away, period, cpu, each, interrupt) {
             Err(Failure::Inject(Fault::TooLittleTime { .. })) => {
-                say!(
-                    "without the kernel's own way through a switch behind {} and {}: --budget is too short",
-                    away[0],
-                    away[1]
-                );
+                say!("the kernel's switch path has no price behind {} and {}: --budget is too short", away[0], away[1]);
             }
             measured => found.extend(measured?),
         }

@@ -11,7 +11,7 @@ use super::answer::Answer;
 use super::request::{self, Asked, LONGEST_HEAD, Refused};
 
 /// For a head, and for taking an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// For a snapshot; then the last one is given.
 const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
 /// For clients that keep sending after their request: closing at once would take the answer away from it.
@@ -41,7 +41,7 @@ pub(super) enum Wish {
 
 impl Connection {
     pub(super) fn new(stream: TcpStream, now: Instant) -> Connection {
-        Connection { stream, phase: Phase::Reading(Vec::new()), deadline: now + PATIENCE }
+        Connection { stream, phase: Phase::Reading(Vec::new()), deadline: now + TIMEOUT }
     }
 
     pub(super) fn deadline(&self) -> Instant {
@@ -107,7 +107,7 @@ impl Connection {
 
     pub(super) fn give(&mut self, answer: Answer, now: Instant) {
         self.phase = Phase::Writing(answer, 0);
-        self.deadline = now + PATIENCE;
+        self.deadline = now + TIMEOUT;
         self.write(now);
     }
 

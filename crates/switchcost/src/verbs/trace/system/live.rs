@@ -8,14 +8,14 @@ use switchcost_trace::{Chunk, TraceHeader};
 
 use super::header;
 use super::trials::one;
-use crate::cli::system::{GuestArguments, Halvings};
+use crate::cli::system::{GuestArguments, IcountShift};
 use crate::exit::Failure;
 use crate::progress::Captured;
 use crate::signals::Interrupt;
 use crate::verbs::trace::capture::{Ended, Live, of_capture};
 
 /// 64 ns for an instruction: the DECstation 5000/200 did 25 million cycles a second, and one to two for each.
-const OF_1990: Halvings = Halvings(6);
+const OF_1990: IcountShift = IcountShift(6);
 
 /// A guest that can begin, for programs that run without end.
 pub(crate) struct LiveGuest {
@@ -34,7 +34,7 @@ impl LiveGuest {
         folder: PlacedFolder,
     ) -> Result<LiveGuest, Failure> {
         let mut system = one(arguments, OF_1990).map_err(CaptureError::from)?;
-        system.slice = Some(Duration::from_nanos(quantum_instructions << system.halvings));
+        system.slice = Some(Duration::from_nanos(quantum_instructions << system.icount_shift));
         system.stop_after_switches = Some(switches);
         system.files = files;
         system.folders = vec![folder];

@@ -7,7 +7,7 @@ use std::time::Duration;
 use switchcost_capture::{GuestError, Kernel, Package, Parts, System};
 use switchcost_units::Nanos;
 
-use crate::cli::system::{GuestArguments, Halvings};
+use crate::cli::system::{GuestArguments, IcountShift};
 use crate::cli::trace::TraceArguments;
 use crate::home;
 use crate::runs::Place;
@@ -48,7 +48,7 @@ pub(super) fn of(arguments: &TraceArguments, place: &Place) -> Result<Vec<Trial>
     Ok(trials)
 }
 
-const AS_FAST_AS_CAN_BE: Halvings = Halvings(0);
+const AS_FAST_AS_CAN_BE: IcountShift = IcountShift(0);
 
 /// One guest for programs that stop themselves and end soon.
 pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestError> {
@@ -57,7 +57,7 @@ pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestE
 
 /// A guest with the scheduler's own slices, that ends by itself. `usual`: how long its instructions take where the user says nothing
 /// of it.
-pub(super) fn one(arguments: &GuestArguments, usual: Halvings) -> Result<System, GuestError> {
+pub(super) fn one(arguments: &GuestArguments, usual: IcountShift) -> Result<System, GuestError> {
     one_of(arguments, arguments.kernel.first(), arguments.append.first(), usual)
 }
 
@@ -65,7 +65,7 @@ fn one_of(
     arguments: &GuestArguments,
     kernel: Option<&OsString>,
     append: Option<&String>,
-    usual: Halvings,
+    usual: IcountShift,
 ) -> Result<System, GuestError> {
     let parts = Parts::find()?;
     Ok(System {
@@ -74,7 +74,7 @@ fn one_of(
         append: append.cloned(),
         memory: arguments.memory,
         slice: None,
-        halvings: arguments.mips.unwrap_or(usual).0,
+        icount_shift: arguments.mips.unwrap_or(usual).0,
         seconds: u64::from(u32::MAX),
         stop_after_switches: None,
         is_between_stops: false,

@@ -5,7 +5,7 @@ use std::io;
 use switchcost_facts::limits::{ending, may_have_ended};
 use switchcost_host::clock::monotonic;
 use switchcost_host::control::{PinGuard, pin};
-use switchcost_host::task::{Servant, Waited};
+use switchcost_host::task::{FreshProcess, Waited};
 use switchcost_remedies::for_starting;
 use switchcost_units::Nanos;
 
@@ -13,7 +13,7 @@ use crate::protocol::{Message, Order};
 use crate::run::{Executor, RepetitionOutcome};
 
 /// The hidden argument that makes the program serve one repetition (see [`crate::serve`]).
-pub const SERVANT_ARGUMENT: &str = "serve-one-repetition";
+pub const REPETITION_ARGUMENT: &str = "serve-one-repetition";
 
 /// A repetition takes well below a second, with the largest sets some tens; beyond this something hangs.
 const PATIENCE: Nanos = Nanos::seconds(180);
@@ -27,9 +27,9 @@ const GLANCE: Nanos = Nanos::millis(100);
 
 /// Starts this program anew for each repetition.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ServantExecutor;
+pub struct ProcessExecutor;
 
-impl Executor for ServantExecutor {
+impl Executor for ProcessExecutor {
     fn repetition(
         &mut self,
         order: &Order,
@@ -55,8 +55,8 @@ fn converse(
 ) -> io::Result<RepetitionOutcome> {
     // Before the start: what ran elsewhere counts for some 300 ms.
     let _beside = stay_beside(order);
-    let mut servant = Servant::start(&[SERVANT_ARGUMENT])?;
-    servant.tell(&serde_json::to_vec(order)?)?;
+    let mut process = FreshProcess::start(&[REPETITION_ARGUMENT])?;
+    process.tell(&serde_json::to_vec(order)?)?;
     let mut lines = Lines::default();
     let mut buffer = [0; 16 << 10];
     let hung_at = monotonic() + PATIENCE;
@@ -67,7 +67,7 @@ fn converse(
         if monotonic() >= latest {
             return Ok(RepetitionOutcome::Refused(TOO_LATE.to_owned()));
         }
-        match servant.wait_for_output(&mut buffer, GLANCE)? {
+        match process.wait_for_output(&mut buffer, GLANCE)? {
             Waited::Bytes(count) => {
                 for message in lines.add(&buffer[..count])? {
                     match message {
@@ -79,7 +79,7 @@ fn converse(
             }
             Waited::TimedOut if monotonic() < hung_at => {}
             Waited::TimedOut => return Ok(RepetitionOutcome::Refused(hung())),
-            Waited::Ended => return Ok(RepetitionOutcome::Refused(ended(&servant.exit_status()?))),
+            Waited::Ended => return Ok(RepetitionOutcome::Refused(ended(&process.exit_status()?))),
         }
     }
 }

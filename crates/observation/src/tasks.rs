@@ -1,0 +1,96 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use switchcost_units::{Bytes, Nanos};
+
+use crate::{Cause, Histogram};
+
+/// Observed tasks that are not distinguished further: the threads of one name of one process, or all ended processes of a name.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Tasks {
+    /// The process; none for those that ended.
+    pub process: Option<u32>,
+    /// Its number in its own PID namespace, if that is not the observer's, as in a container.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process_inside: Option<u32>,
+    /// The control group of the process at the end; hostile text until escaped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<String>,
+    /// The name of its threads, as the kernel keeps it; hostile text until escaped.
+    pub name: String,
+    /// The runtime of a language that is linked into their program and gives its threads no names: `Go`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
+    /// How many tasks.
+    pub count: u64,
+    /// Whether they are the kernel's own threads.
+    pub is_kernel: bool,
+    /// Switches that they asked for by waiting, as the kernel counts them.
+    pub voluntary: u64,
+    /// Switches that they did not ask for, and calls of sched_yield.
+    pub involuntary: u64,
+    /// Time on a CPU, by the kernel's own account.
+    pub run_ns: Nanos,
+    /// Time off the CPU, of switches after which it came back.
+    pub off_ns: Nanos,
+    /// Of it, and of what is not over at the end, time ready to run and waiting for a CPU.
+    pub wait_ns: Nanos,
+    /// Time that others ran on its CPU while it was off, if it came back to the same CPU.
+    pub others_ns: Nanos,
+    /// Moves within a core, within a last-level cache, and further.
+    pub moved: [u64; 3],
+    /// Tasks that were off the CPU at the end.
+    pub off_at_end: u64,
+    /// Time since they had left, which is not in `off_ns`.
+    pub off_at_end_ns: Nanos,
+    /// Largest resident memory of its process seen; none if it ended before it was read.
+    pub resident_bytes: Option<Bytes>,
+    /// Most memory that its process touched in a tenth of a second, in whole pages: an upper bound of the lines touched. None if not
+    /// read.
+    pub referenced_bytes: Option<Bytes>,
+    /// Why they left their CPUs.
+    pub causes: Vec<Cause>,
+    /// Time off the CPU, of each switch.
+    pub off: Histogram,
+    /// Each wait for a CPU.
+    pub wait: Histogram,
+    /// Time that others ran meanwhile, of each switch after which it came back to the same CPU.
+    pub others: Histogram,
+    /// Time on a CPU from a switch to the next one.
+    pub turns: Histogram,
+}
+
+impl Tasks {
+    /// None yet, of this process and name.
+    pub fn empty(process: Option<u32>, name: String) -> Tasks {
+        Tasks {
+            process,
+            process_inside: None,
+            control_group: None,
+            name,
+            runtime: None,
+            count: 0,
+            is_kernel: false,
+            voluntary: 0,
+            involuntary: 0,
+            run_ns: Nanos(0),
+            off_ns: Nanos(0),
+            wait_ns: Nanos(0),
+            others_ns: Nanos(0),
+            moved: [0; 3],
+            off_at_end: 0,
+            off_at_end_ns: Nanos(0),
+            resident_bytes: None,
+            referenced_bytes: None,
+            causes: Vec::new(),
+            off: Histogram::default(),
+            wait: Histogram::default(),
+            others: Histogram::default(),
+            turns: Histogram::default(),
+        }
+    }
+
+    /// All switches, voluntary or not.
+    pub fn switches(&self) -> u64 {
+        self.voluntary.saturating_add(self.involuntary)
+    }
+}

@@ -1,0 +1,109 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_trace::CheckReport;
+
+use super::add_notes;
+use crate::entry::Tone;
+use crate::for_programs::{self, Column, Document, OutputFormat, Table};
+use crate::format::{InEveryFormat, written};
+use crate::page::Page;
+use crate::plain::plain;
+use crate::{Format, Style};
+
+/// Whether a trace is sound.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Checked<'a> {
+    /// Whether the trace is whole and without a problem.
+    is_sound: bool,
+    /// Chunks read.
+    chunks: u64,
+    /// Blocks.
+    blocks: u64,
+    /// Instructions.
+    instructions: u64,
+    /// Loads and stores.
+    references: u64,
+    /// Marks.
+    marks: u64,
+    /// How many problems there are; not all are listed.
+    problem_count: u64,
+    /// The first of them, in words.
+    problems: Vec<String>,
+    /// What its source left out, or had to make up.
+    notes: &'a [String],
+    /// Why reading ended before the end of the trace.
+    loss: Option<String>,
+}
+
+impl OutputFormat for &Checked<'_> {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.trace-check/1";
+}
+
+/// What a check found, as text that ends in a newline. As CSV: one row for each problem.
+pub fn render_check(report: &CheckReport, format: Format, style: Style) -> String {
+    let checked = Checked {
+        is_sound: report.is_sound(),
+        chunks: report.chunks,
+        blocks: report.blocks,
+        instructions: report.instructions,
+        references: report.references,
+        marks: report.marks,
+        problem_count: report.problem_count,
+        problems: report.problems.iter().map(ToString::to_string).collect(),
+        notes: &report.notes,
+        loss: report.loss.as_ref().map(ToString::to_string),
+    };
+    written(&checked, format, style)
+}
+
+impl InEveryFormat for Checked<'_> {
+    fn add_to(&self, page: &mut Page, _: Style) {
+        add_checked(page, self);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        let column: Column<String> = ("problem", String::clone);
+        vec![for_programs::table(&[column], self.problems.iter().chain(&self.loss))]
+    }
+}
+
+fn add_checked(page: &mut Page, report: &Checked<'_>) {
+    for problem in &report.problems {
+        page.line(&plain(problem), Tone::Bad);
+    }
+    let unsaid = report.problem_count - report.problems.len() as u64;
+    if unsaid > 0 {
+        page.line(&format!("and {unsaid} more problems"), Tone::Bad);
+    }
+    if let Some(loss) = &report.loss {
+        page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
+    }
+    let held = format!(
+        "{} chunks with {} blocks, {} instructions, {} references and {} marks",
+        report.chunks, report.blocks, report.instructions, report.references, report.marks
+    );
+    if report.is_sound {
+        page.line(&format!("sound: {held}"), Tone::Good);
+    } else {
+        page.line(&format!("read: {held}"), Tone::Usual);
+    }
+    add_notes(page, report.notes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_source_left_out_is_repeated_harmlessly() {
+        let report = CheckReport { notes: vec!["no data\x1b[31m".to_owned()], ..CheckReport::default() };
+        let text = render_check(&report, Format::Table, Style::default());
+        assert!(text.lines().any(|line| line.starts_with("note: no data")) && !text.contains('\x1b'), "{text:?}");
+        assert!(render_check(&report, Format::Json, Style::default()).contains("no data"));
+    }
+}

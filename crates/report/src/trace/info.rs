@@ -1,0 +1,210 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchcost_trace::TraceSummary;
+
+use super::{add_notes, cause_text};
+use crate::entry::Tone;
+use crate::for_programs::{self, Column, Document, OutputFormat, Table};
+use crate::format::{InEveryFormat, written};
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::plain::plain;
+use crate::{Format, Style};
+
+/// What is in a trace.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Info<'a> {
+    /// What the trace says of itself.
+    header: &'a switchcost_trace::TraceHeader,
+    /// Chunks.
+    chunks: u64,
+    /// Bytes of the file up to the last whole record.
+    bytes: u64,
+    /// Of the file; null without instructions.
+    bytes_per_instruction: Option<f64>,
+    /// Blocks.
+    blocks: u64,
+    /// Instructions.
+    instructions: u64,
+    /// Those of them that are the kernel's.
+    kernel_instructions: u64,
+    /// Loads.
+    loads: u64,
+    /// Stores.
+    stores: u64,
+    /// System calls entered.
+    syscalls: u64,
+    /// Faults.
+    faults: u64,
+    /// Physical pages recorded.
+    pages: u64,
+    /// Tasks.
+    tasks: u64,
+    /// Switches by cause.
+    switches: Vec<SwitchCount>,
+    /// Address spaces, by number; what no task ran is in process 0.
+    processes: Vec<ProcessRow>,
+    /// Why reading ended before the end of the trace.
+    loss: Option<String>,
+}
+
+impl OutputFormat for &Info<'_> {
+    /// Version 1: the first.
+    const NAME: &'static str = "switchcost.trace-info/1";
+}
+
+/// Switches of one cause.
+#[derive(JsonSchema, Serialize)]
+struct SwitchCount {
+    /// Why the task left the CPU.
+    cause: String,
+    /// Whether it gave it up by itself.
+    is_voluntary: bool,
+    /// How often.
+    switches: u64,
+}
+
+/// What one address space did.
+#[derive(JsonSchema, Serialize)]
+struct ProcessRow {
+    /// Its number in the trace.
+    process: u32,
+    /// The name of its first task; hostile data.
+    name: String,
+    /// The task that started its first task.
+    parent_task: u32,
+    /// Tasks that were born in it or came into it by an exec.
+    tasks: u64,
+    /// Its instructions.
+    instructions: u64,
+    /// Its loads and stores.
+    references: u64,
+}
+
+/// What is in a trace, as text that ends in a newline. As CSV: one row for each process.
+pub fn render_info(summary: &TraceSummary, format: Format, style: Style) -> String {
+    written(&info(summary), format, style)
+}
+
+impl InEveryFormat for Info<'_> {
+    fn add_to(&self, page: &mut Page, _: Style) {
+        add_info(page, self);
+    }
+
+    fn document(&self) -> impl Serialize + JsonSchema {
+        Document::of(self)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        vec![for_programs::table(&PROCESS_COLUMNS, &self.processes)]
+    }
+}
+
+fn info(summary: &TraceSummary) -> Info<'_> {
+    let switches = summary.switches.iter().map(|((cause, is_voluntary), &switches)| SwitchCount {
+        cause: cause_text(*cause),
+        is_voluntary: *is_voluntary,
+        switches,
+    });
+    let processes = summary.processes.iter().map(|(id, process)| ProcessRow {
+        process: id.0,
+        name: String::from_utf8_lossy(&process.name).into_owned(),
+        parent_task: process.parent.0,
+        tasks: process.tasks,
+        instructions: process.instructions,
+        references: process.references,
+    });
+    Info {
+        header: &summary.header,
+        chunks: summary.chunks,
+        bytes: summary.bytes,
+        bytes_per_instruction: summary.bytes_per_instruction(),
+        blocks: summary.blocks,
+        instructions: summary.instructions,
+        kernel_instructions: summary.kernel_instructions,
+        loads: summary.loads,
+        stores: summary.stores,
+        syscalls: summary.syscalls,
+        faults: summary.faults,
+        pages: summary.pages,
+        tasks: summary.tasks,
+        switches: switches.collect(),
+        processes: processes.collect(),
+        loss: summary.loss.as_ref().map(ToString::to_string),
+    }
+}
+
+const PROCESS_COLUMNS: [Column<ProcessRow>; 6] = [
+    ("process", |row| row.process.to_string()),
+    ("name", |row| row.name.clone()),
+    ("parent_task", |row| row.parent_task.to_string()),
+    ("tasks", |row| row.tasks.to_string()),
+    ("instructions", |row| row.instructions.to_string()),
+    ("references", |row| row.references.to_string()),
+];
+
+fn add_info(page: &mut Page, info: &Info<'_>) {
+    let order = serde_json::to_value(info.header.order).ok();
+    let order = order.as_ref().and_then(|order| order.as_str()).unwrap_or_default();
+    let size = info.bytes_per_instruction.map_or(String::new(), |size| format!(", {size:.3} B an instruction"));
+    page.line(
+        &format!(
+            "{} instructions, {} loads, {} stores in {} chunks, {} B{size}",
+            info.instructions, info.loads, info.stores, info.chunks, info.bytes
+        ),
+        Tone::Usual,
+    );
+    if info.kernel_instructions > 0 {
+        let share = 100.0 * info.kernel_instructions as f64 / info.instructions as f64;
+        page.line(&format!("{share:.1} % of the instructions are the kernel's"), Tone::Usual);
+    }
+    if info.pages > 0 {
+        page.line(&format!("{} marks say where in physical memory pages lie", info.pages), Tone::Usual);
+    }
+    page.line(&format!("from {}, order {order}, {}", plain(&info.header.source), info.header.arch), Tone::Usual);
+    if let Some(guest) = &info.header.guest {
+        let slice = guest.slice_ns.map_or(String::new(), |ns| format!(", slice {} ms", ns as f64 / 1e6));
+        page.line(
+            &format!("guest: {}, {} instructions a second{slice}", plain(&guest.kernel), guest.instructions_per_second),
+            Tone::Usual,
+        );
+        page.line(&format!("  started with {}", plain(&guest.command_line)), Tone::Usual);
+    }
+    for command in &info.header.commands {
+        page.line(&format!("  {}", plain(&command.join(" "))), Tone::Usual);
+    }
+    page.heading("Switches", if info.switches.is_empty() { "none" } else { "" });
+    if !info.switches.is_empty() {
+        page.grid(&switches(info));
+    }
+    page.heading("Processes", "");
+    page.grid(&processes(info));
+    if !info.header.notes.is_empty() {
+        page.gap();
+    }
+    add_notes(page, &info.header.notes);
+    if let Some(loss) = &info.loss {
+        page.gap();
+        page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
+    }
+}
+
+fn switches(info: &Info<'_>) -> Grid {
+    let mut grid = Grid::new(2).left(["cause", ""]).right(["switches"]);
+    for count in &info.switches {
+        let will = if count.is_voluntary { "voluntary" } else { "involuntary" };
+        grid.row(vec![(&count.cause).into(), will.into(), count.switches.to_string().into()]);
+    }
+    grid
+}
+
+fn processes(info: &Info<'_>) -> Grid {
+    let mut grid = Grid::new(2).right(["process"]).left(["name"]).right(["tasks", "instructions", "references"]);
+    for row in &info.processes {
+        let numbers = [row.tasks, row.instructions, row.references].map(|number| number.to_string().into());
+        let mut entries = vec![row.process.to_string().into(), (&row.name).into()];
+        entries.extend(numbers);
+        grid.row(entries);
+    }
+    grid
+}
