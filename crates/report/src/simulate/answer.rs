@@ -165,8 +165,21 @@ fn sentence(design: &DesignFinding) -> String {
     }
     let time = as_time(estimate, design.cycle_ns);
     let time = if time.is_empty() { time } else { format!(", {time}") };
-    format!("A switch on {name} costs {}{time}: {}.", cycles(cost), share_of_all(design))
+    format!("A switch on {name} costs {}{time}{}: {}.", cycles(cost), on_average(design), share_of_all(design))
 }
+
+/// The cost is that of a turn that lasts up to the cut-off. What all turns paid on average, where that is less: most of them are shorter.
+fn on_average(design: &DesignFinding) -> String {
+    let cost = &design.average_cost_cycles;
+    let is_less = |mean: &f64| {
+        cost.low.or(cost.estimate).is_some_and(|least| *mean < least.min(LESS * cost.estimate.unwrap_or(0.0)))
+    };
+    let mean = design.excess_cycles_per_switch.filter(|_| design.first_touch_cycles.is_some()).filter(is_less);
+    mean.map(|mean| format!(" where the turn is long, {} on average of all turns", rounded(mean))).unwrap_or_default()
+}
+
+/// A mean that is lower by less than this is as good as the cost.
+const LESS: f64 = 0.9;
 
 fn share_of_all(design: &DesignFinding) -> String {
     format!("{} of all cycles", share(design.excess_share.map(f64::abs)))

@@ -77,6 +77,19 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     assert!(text.starts_with("A switch on mogul-1a costs less than 3,000 cycles. Of that,"), "{text}");
 }
 
+/// As where most turns end before they have loaded again what they lost.
+#[test]
+fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_ones_pay() {
+    let (head, mut findings) = whole();
+    let mut first_line = |mean: f64| {
+        findings.designs[0].excess_cycles_per_switch = Some(mean);
+        let table = simulate::render(&head, &findings, Format::Table, Style::default()).replace('\n', " ");
+        table.split(" Of that").next().expect("an answer").to_owned()
+    };
+    assert!(first_line(4_780.0).contains(", 764 us where the turn is long, 4,780 on average of all turns: "));
+    assert!(!first_line(18_900.0).contains("on average"), "{}", first_line(18_900.0));
+}
+
 #[test]
 fn a_cost_of_exactly_nothing_is_0() {
     let nothing = || cost(0.0, 0.0);
