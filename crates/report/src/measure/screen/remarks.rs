@@ -18,7 +18,7 @@ const FLAGS: [(&str, &str); 10] = [
     ("shared-core", "measured partly or wholly on a shared core: choose another --cpu or a quieter time"),
     ("heavy-tail", "some switches take far longer than most: --details has the mean that includes them"),
     ("not-settled", "not all data were reloaded after five walks: some of the reload is not in the sum"),
-    ("handoff-across-cpus", "across CPUs it goes with the host's load: the +- is what other runs may differ by"),
+    ("handoff-across-cpus", "across CPUs, which goes with the host's load: the +- is what other runs may differ by"),
 ];
 
 /// Whether the machine was fit to be measured on, as this run saw it.
