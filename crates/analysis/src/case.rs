@@ -7,7 +7,7 @@ use crate::bounds::reload_bound_ns;
 use crate::counters::counters;
 use crate::deciding::deciding;
 use crate::estimate::estimate;
-use crate::findings::{CaseFinding, CycleFinding, Estimate, Shared, Verdict};
+use crate::findings::{CaseFinding, CycleFinding, Shared, Verdict};
 use crate::flags::{are_suspicious, flags, refused};
 use crate::judged::Judged;
 use crate::paired::{self, Choice};
@@ -58,7 +58,7 @@ pub(crate) fn find(
     // What neighbours do to a core that was shared throughout, runs on unshared cores do not show.
     let runs_differ = |cost| match shared {
         None => RunsDiffer::known(run.header, case, cost),
-        Some(_) => RunsDiffer::ASSUMED,
+        Some(_) => RunsDiffer::assumed(judged.case, cost),
     };
     add_numbers(&mut found, &quantities, confidence, shared, runs_differ);
     found.between_runs = found
@@ -100,10 +100,12 @@ impl Measured {
             let cycles = paired::cycles_seen(case, windows, speed, switches, Choice::Every);
             return Measured { quantities: of(Choice::Every), shared: None, cycles };
         }
+        let runs_differ = RunsDiffer::assumed(case, deciding(case));
+        let cost_ns = estimate(of(Choice::Shared).decisive(case), confidence).ok();
         let shared = Shared {
             share: 1.0 - unshared_share,
             is_left_out: is_enough,
-            cost_ns: estimate(of(Choice::Shared).decisive(case), confidence).ok().map(Estimate::across_runs),
+            cost_ns: cost_ns.map(|cost| cost.across(&runs_differ)),
         };
         let choice = if is_enough { Choice::Unshared } else { Choice::Every };
         let cycles = paired::cycles_seen(case, windows, speed, switches, choice);

@@ -26,7 +26,7 @@ use serde::{Serialize, Serializer};
 use switchcost_record::{Case, MeasureRecord};
 
 use crate::findings::Findings;
-pub use crate::run_spread::ASSUMED_RUN_SPREAD;
+pub use crate::run_spread::{ASSUMED_ACROSS_CPUS, ASSUMED_RUN_SPREAD};
 
 pub use across::{Condition, differing};
 pub use calls::CALLS_OF_A_CASE;
@@ -318,8 +318,10 @@ pub struct Comparison {
     pub compared: usize,
     /// The share of `run_spread`, where it was assumed.
     pub assumed_run_spread: Option<f64>,
-    /// How much runs of a measurement differ beyond their own intervals.
+    /// How much runs of a measurement differ beyond their own intervals: in cases on one CPU, if there are any.
     pub run_spread: Option<RunSpread>,
+    /// How much they differ in hand-offs across CPUs; `None` where nothing of that kind is compared.
+    pub run_spread_across_cpus: Option<RunSpread>,
     /// Core cycles a second at which the costs of a measurement are given, so that runs at different speeds of the core can be compared;
     /// `None` if they are given as measured.
     pub hertz: Option<f64>,
@@ -378,6 +380,7 @@ impl Comparison {
             compared,
             assumed_run_spread: assumed.map(|spread| spread.share),
             run_spread,
+            run_spread_across_cpus: None,
             hertz: None,
             pricing: None,
             fail_above: request.fail_above,
@@ -436,31 +439,70 @@ fn compare_at(
 ) -> Comparison {
     let cases = across::join(pairs::matched(base, new, earlier, hertz), request.across);
     let costs: Vec<Number<'_, '_>> = cases.iter().map(|case| (case, case.quantity())).collect();
-    let (judged, spread) = judge_numbers(&costs, request);
+    let (judged, spreads) = judge_numbers(&costs, request);
     let ((calls, _), _) = judge_numbers(&calls::numbers(&cases), calls::request(request));
     Comparison {
         environment: environment::differences(base, new),
         switches: cases.iter().filter_map(pairs::Matched::changed_switches).collect(),
         calls,
         hertz,
-        ..Comparison::of(Basis::Runs, judged, Some(spread), request)
+        run_spread_across_cpus: spreads.across_cpus,
+        ..Comparison::of(Basis::Runs, judged, spreads.on_one_cpu.or(spreads.across_cpus), request)
     }
 }
 
 /// A number of a case.
 type Number<'a, 'b> = (&'b pairs::Matched<'a>, Quantity);
 
-/// Numbers with the verdicts that hold together, and how much runs differ in them.
-fn judge_numbers(numbers: &[Number<'_, '_>], request: Request<'_>) -> ((Vec<Pair>, usize), RunSpread) {
+/// How much runs differ, by what is assumed of the cases: hand-offs across CPUs say nothing of the others, nor they of them. `None` where
+/// there are none of a kind.
+#[derive(Clone, Copy, Debug)]
+struct RunSpreads {
+    on_one_cpu: Option<RunSpread>,
+    across_cpus: Option<RunSpread>,
+}
+
+impl RunSpreads {
+    fn of(numbers: &[Number<'_, '_>], request: Request<'_>) -> RunSpreads {
+        let (across, others): (Vec<_>, Vec<_>) = numbers.iter().copied().partition(is_across_cpus);
+        let spread = |numbers: &[Number<'_, '_>], assumed| run_spread(numbers, assumed, request);
+        // Of nothing at all, what is usual.
+        let is_any = !others.is_empty() || across.is_empty();
+        RunSpreads {
+            on_one_cpu: is_any.then(|| spread(&others, ASSUMED_RUN_SPREAD)),
+            across_cpus: (!across.is_empty()).then(|| spread(&across, ASSUMED_ACROSS_CPUS)),
+        }
+    }
+
+    fn of_number(&self, number: &Number<'_, '_>) -> RunSpread {
+        let assumed = RunSpread { share: number.0.assumed_spread(number.1), origin: Origin::Assumed };
+        let spread = if is_across_cpus(number) { self.across_cpus } else { self.on_one_cpu };
+        spread.unwrap_or(assumed)
+    }
+}
+
+fn is_across_cpus((case, quantity): &Number<'_, '_>) -> bool {
+    case.assumed_spread(*quantity) > ASSUMED_RUN_SPREAD
+}
+
+/// How much runs differ in numbers of one kind.
+fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) -> RunSpread {
     let sides: Vec<_> = numbers.iter().flat_map(|(case, quantity)| case.sides(*quantity)).collect();
     let history: Vec<_> = numbers.iter().map(|(case, quantity)| case.earlier(*quantity)).collect();
-    let learned =
-        || spread::learned(&sides, Origin::Records).or_else(|| spread::learned(&history, Origin::EarlierRecords));
+    let learned = || {
+        spread::learned(&sides, Origin::Records, assumed)
+            .or_else(|| spread::learned(&history, Origin::EarlierRecords, assumed))
+    };
     let given = request.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
-    let assumed = RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed };
-    let spread = given.or_else(learned).unwrap_or(assumed);
-    let candidate = |(case, quantity): &Number<'_, '_>| case.candidate(*quantity, request.confidence, spread);
-    (candidate::judge(numbers.iter().map(candidate).collect(), request), spread)
+    given.or_else(learned).unwrap_or(RunSpread { share: assumed, origin: Origin::Assumed })
+}
+
+/// Numbers with the verdicts that hold together, and how much runs differ in them.
+fn judge_numbers(numbers: &[Number<'_, '_>], request: Request<'_>) -> ((Vec<Pair>, usize), RunSpreads) {
+    let spreads = RunSpreads::of(numbers, request);
+    let candidate =
+        |number: &Number<'_, '_>| number.0.candidate(number.1, request.confidence, spreads.of_number(number));
+    (candidate::judge(numbers.iter().map(candidate).collect(), request), spreads)
 }
 
 /// The geometric mean of the core's clocks; `None` where one is not known.

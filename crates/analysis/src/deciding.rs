@@ -8,6 +8,11 @@ pub(crate) fn prices_switches(case: &Case) -> bool {
     case.runtime.is_none() && (case.placement.is_one_cpu() || case.between == Between::User)
 }
 
+/// Whether a case hands over from CPU to CPU: idle exit and inter-processor interrupt are in each hand-off, and go with the host's load.
+pub(crate) fn hands_over_across_cpus(case: &Case) -> bool {
+    case.mechanism.hands_over() && !prices_switches(case) && !case.placement.is_one_cpu()
+}
+
 /// The cost that a case is about: with its working set; without one that of a switch, or where that has no price of a hand-off.
 pub(crate) fn deciding(case: &Case) -> CostName {
     match (case.working_set.is_empty(), prices_switches(case)) {

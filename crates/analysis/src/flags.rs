@@ -3,7 +3,7 @@
 use switchcost_record::{Case, Plan, Refusal};
 
 use crate::bands::Band;
-use crate::deciding::prices_switches;
+use crate::deciding::hands_over_across_cpus;
 use crate::findings::{CaseFinding, Estimate, Flag, Shared, Source};
 use crate::judged::Judged;
 use crate::reload::not_settled;
@@ -192,9 +192,9 @@ fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
 
 fn across_cpus(case: &Case) -> Option<Flag> {
     let detail = "the hand-off includes idle exit and inter-processor interrupt, so there is no cost of the switch alone; \
-                  total and indirect cost are per hand-off too";
-    (case.mechanism.hands_over() && !prices_switches(case) && !case.placement.is_one_cpu())
-        .then(|| Flag { name: "handoff-across-cpus", detail: detail.to_owned() })
+                  total and indirect cost are per hand-off too; they go with the host's load, so that they are compared only with a \
+                  wide spread between runs or with that of earlier records";
+    hands_over_across_cpus(case).then(|| Flag { name: "handoff-across-cpus", detail: detail.to_owned() })
 }
 
 fn without_system_calls(case: &Case) -> Option<Flag> {

@@ -57,6 +57,7 @@ pub(crate) fn precision(plan: &Plan) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_spread::ASSUMED_RUN_SPREAD;
     use crate::testing::{FakeCase, fake_record, normal};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -134,8 +135,9 @@ mod tests {
             let miss = |seed: &u64| {
                 let mut random = ChaCha8Rng::seed_from_u64(*seed);
                 let values: Vec<f64> = (0..60).map(|_| 1.0 + spread * normal(&mut random)).collect();
-                let stop =
-                    (1..60).find(|n| is_precise(&values[..*n], level, precision, &RunsDiffer::ASSUMED)).unwrap_or(60);
+                let stop = (1..60)
+                    .find(|n| is_precise(&values[..*n], level, precision, &RunsDiffer::by(ASSUMED_RUN_SPREAD)))
+                    .unwrap_or(60);
                 let found = estimate(&values[..stop], level).expect("six or more");
                 !(found.low..=found.high).contains(&1.0)
             };

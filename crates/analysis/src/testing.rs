@@ -55,6 +55,14 @@ impl FakeCase {
         FakeCase::new(Mechanism::Synthetic, Between::User, 2.0, 1_000.0)
     }
 
+    /// Its tasks have a CPU each.
+    pub(crate) fn across_cpus(self) -> Self {
+        self.change(|case| {
+            case.placement = Placement { cpus: vec![CpuId(1), CpuId(0)], relation: Relation::SharedCache };
+            case.switches = None;
+        })
+    }
+
     pub(crate) fn with_set(mut self, size: Bytes) -> Self {
         self.case.working_set.size_bytes = size;
         self

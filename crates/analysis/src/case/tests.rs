@@ -1,7 +1,7 @@
 //! What comes of one case: numbers, verdicts, flags and their full text.
 
-use switchcost_record::{Arm, Cycles, MeasureRecord, Policy, Refusal, Relation, Sample, SwitchPlan};
-use switchcost_units::{Bytes, CpuId, Nanos};
+use switchcost_record::{Arm, Cycles, MeasureRecord, Policy, Refusal, Sample, SwitchPlan};
+use switchcost_units::{Bytes, Nanos};
 
 use crate::findings::{CaseFinding, Estimate, Verdict};
 use crate::testing::{Core, FakeCase, WINDOWS, fake_record, fake_record_on};
@@ -83,17 +83,16 @@ fn user_level_switches_are_the_mechanisms_own_count() {
 
 #[test]
 fn across_cpus_only_the_hand_off_has_a_price() {
-    let apart = FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-4).change(|case| {
-        case.placement.cpus = vec![CpuId(1), CpuId(0)];
-        case.placement.relation = Relation::SharedCache;
-        case.switches = None;
-    });
-    let found = found(apart);
+    let found = found(FakeCase::pipe().with_set(Bytes::kib(64)).noise(1e-4).across_cpus());
     assert_eq!(found.direct_ns, None);
     assert_is(&found.handoff_ns, 1_700.0, 0.002);
     assert_is(&found.total_ns, 5_700.0, 0.002);
     assert_is(&found.indirect_ns, 4_000.0, 0.002);
-    assert_eq!((names(&found), found.verdict), (vec!["handoff-across-cpus"], Verdict::Measured));
+    assert_eq!((names(&found), &found.verdict), (vec!["handoff-across-cpus"], &Verdict::Measured));
+    let runs = found.between_runs.as_ref().expect("of the total cost");
+    assert!((runs.share - 0.15).abs() < 1e-9, "{runs:?}");
+    let half = |cost: &Option<Estimate>| cost.as_ref().map(Estimate::relative_half_width).expect("a cost");
+    assert!(half(&found.handoff_ns) > 0.29 && half(&found.baseline_ns) < 0.05, "{found:?}");
 }
 
 fn with_fault(window: &mut Cycles) {

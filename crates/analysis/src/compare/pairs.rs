@@ -1,6 +1,6 @@
 //! Which case of one side is which of the other.
 
-use switchcost_record::{Case, Mechanism};
+use switchcost_record::{Case, CostName, Mechanism};
 
 use super::candidate::{Candidate, Suspects};
 use super::spread::{self, Run};
@@ -8,6 +8,7 @@ use super::switches::{self, ChangedSwitches};
 use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
 use crate::findings::{CaseFinding, Estimate, Findings, Shared, Verdict};
 use crate::flags::BESIDE_OTHERS;
+use crate::run_spread::assumed_spread;
 
 /// A case with what each record of both sides found.
 #[derive(Debug)]
@@ -182,6 +183,12 @@ impl Matched<'_> {
     /// The case of each side.
     pub(super) fn sides_cases(&self) -> [&Case; 2] {
         [self.case, self.new_case.unwrap_or(self.case)]
+    }
+
+    /// What is assumed of how runs differ in a number of it: across CPUs on either side it is the wide spread of such hand-offs.
+    pub(super) fn assumed_spread(&self, of: Quantity) -> f64 {
+        let cost = if of == Quantity::Calls { CostName::Baseline } else { CostName::Handoff };
+        self.sides_cases().into_iter().map(|case| assumed_spread(case, cost)).fold(0.0, f64::max)
     }
 
     /// What it is compared by.

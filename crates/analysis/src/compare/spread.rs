@@ -8,7 +8,7 @@ use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
 use crate::estimate::mean_and_sd;
 use crate::findings::Estimate;
-use crate::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
+use crate::run_spread::{FREEDOM, student};
 
 /// Learned or not, no less is believed.
 const LEAST: f64 = 0.005;
@@ -35,8 +35,8 @@ impl Run {
 
 /// The spread that repeated records show, over all cases: the one with which each case's variance between
 /// records is what its intervals and the spread make, on average (Paule and Mandel, "Consensus values and weighting factors",
-/// Journal of Research of the NBS 87, 1982). `None` where nothing repeats.
-pub(super) fn learned(sides: &[Vec<Run>], origin: Origin) -> Option<RunSpread> {
+/// Journal of Research of the NBS 87, 1982). Beside what is `assumed` of such cases. `None` where nothing repeats.
+pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Option<RunSpread> {
     let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
     let freedom: f64 = groups.iter().map(|group| group.freedom).sum();
     let excess = |variance: f64| {
@@ -52,13 +52,13 @@ pub(super) fn learned(sides: &[Vec<Run>], origin: Origin) -> Option<RunSpread> {
         if excess(middle) > 0.0 { low = middle } else { high = middle }
     }
     let runs = groups.iter().map(|group| group.freedom).fold(0.0, f64::max);
-    Some(RunSpread { share: beside_assumed(low, runs).sqrt(), origin })
+    Some(RunSpread { share: beside_assumed(low, runs, assumed).sqrt(), origin })
 }
 
 /// What some runs show of the spread, beside what is assumed: few runs in a row may have been alike by luck, or for the quiet
 /// quarter of an hour in which they were taken, however many cases each had.
-fn beside_assumed(shown: f64, runs: f64) -> f64 {
-    (FREEDOM * ASSUMED_RUN_SPREAD.powi(2) + runs * shown) / (FREEDOM + runs)
+fn beside_assumed(shown: f64, runs: f64, assumed: f64) -> f64 {
+    (FREEDOM * assumed.powi(2) + runs * shown) / (FREEDOM + runs)
 }
 
 /// A side of a case with several records.
@@ -117,6 +117,7 @@ pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_spread::ASSUMED_RUN_SPREAD;
     use crate::testing::normal;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -132,7 +133,7 @@ mod tests {
         let withins = [0.001, 0.005, 0.01, 0.1, 0.3];
         let sides: Vec<Vec<Run>> =
             (0..40).map(|case| runs(&mut random, 4, withins[case % withins.len()], 0.02)).collect();
-        let found = learned(&sides, Origin::Records).expect("repeated records");
+        let found = learned(&sides, Origin::Records, ASSUMED_RUN_SPREAD).expect("repeated records");
         assert!((found.share / 0.02 - 1.0).abs() < 0.15, "{found:?}");
         assert_eq!(found.origin, Origin::Records);
     }
@@ -141,16 +142,17 @@ mod tests {
     #[test]
     fn a_few_runs_that_were_alike_are_believed_in_part() {
         let alike = |count| vec![vec![Run { log: 1.0, within: 1e-8 }; count]; 20];
-        let share = |count| learned(&alike(count), Origin::EarlierRecords).expect("repeated records").share;
+        let share =
+            |count| learned(&alike(count), Origin::EarlierRecords, ASSUMED_RUN_SPREAD).expect("repeated records").share;
         assert!((0.012..0.018).contains(&share(5)) && share(200) < 0.007, "{} {}", share(5), share(200));
     }
 
     #[test]
     fn it_is_never_0_and_nothing_without_repeated_records() {
         let alike = vec![vec![Run { log: 1.0, within: 0.0 }; 5]; 3];
-        assert!(learned(&alike, Origin::Records).is_some_and(|found| found.share >= LEAST));
-        assert_eq!(learned(&[vec![Run { log: 1.0, within: 0.0 }]], Origin::Records), None);
-        assert_eq!(learned(&[], Origin::Records), None);
+        assert!(learned(&alike, Origin::Records, ASSUMED_RUN_SPREAD).is_some_and(|found| found.share >= LEAST));
+        assert_eq!(learned(&[vec![Run { log: 1.0, within: 0.0 }]], Origin::Records, ASSUMED_RUN_SPREAD), None);
+        assert_eq!(learned(&[], Origin::Records, ASSUMED_RUN_SPREAD), None);
     }
 
     /// A case that differs more from run to run than the others do is judged by its own earlier records.

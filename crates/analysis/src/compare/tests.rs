@@ -94,6 +94,65 @@ fn single_records_seldom_differ_if_runs_spread_as_assumed() {
     assert!(are_few(alarms), "{alarms:?} of {TRIALS}");
 }
 
+fn across_and_not() -> [FakeCase; 2] {
+    [FakeCase::pipe().across_cpus(), FakeCase::pipe()]
+}
+
+/// Two runs of one guest, minutes apart, were found 26 % apart across CPUs; on one CPU that is no chance.
+#[test]
+fn what_is_a_difference_on_one_cpu_is_none_across_two() {
+    use Change::{NoDifferenceShown, Slower};
+    let side = |seed, factor| runs(1, seed, 0.0, factor, &across_and_not());
+    let found = judged(&side(1, 1.0), &side(2, 1.26), Request::default());
+    assert_eq!(verdicts(&found), [Some(NoDifferenceShown), Some(Slower)]);
+    let of_calls = [NoDifferenceShown, NoDifferenceShown, NoDifferenceShown, Slower].map(Some);
+    assert_eq!(verdicts_of(&found.calls), of_calls, "hand-offs with their calls likewise");
+    let assumed = |share| Some(RunSpread { share, origin: Origin::Assumed });
+    assert_eq!(found.run_spread, assumed(ASSUMED_RUN_SPREAD));
+    assert_eq!(found.run_spread_across_cpus, assumed(ASSUMED_ACROSS_CPUS));
+    let given = judged(&side(1, 1.0), &side(2, 1.26), Request { run_spread: Some(0.02), ..Request::default() });
+    assert_eq!(verdicts(&given), [Some(Slower); 2], "what is given holds for all");
+    assert_eq!(given.run_spread, given.run_spread_across_cpus);
+    let apart = |seed, factor| runs(1, seed, 0.0, factor, &across_and_not()[..1]);
+    let alone = judged(&apart(1, 1.0), &apart(2, 1.26), Request::default());
+    assert_eq!(verdicts(&alone), [Some(NoDifferenceShown)]);
+    assert_eq!(alone.run_spread, assumed(ASSUMED_ACROSS_CPUS), "there is no other");
+}
+
+/// What hand-offs across CPUs show widens no interval of a case on one CPU, nor do these narrow theirs.
+#[test]
+fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
+    let side = |seed, apart_ns| {
+        let mut cases = across_and_not();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut records = Vec::new();
+        for number in 0..5 {
+            cases[0].switch_ns = apart_ns * (0.13 * normal(&mut random)).exp();
+            cases[1].switch_ns = 1_700.0 * (0.01 * normal(&mut random)).exp();
+            let record = fake_record_with_seed(cases.to_vec(), 8, seed * 1_000 + number);
+            let findings = analyse(&record);
+            records.push((record, findings));
+        }
+        records
+    };
+    let found = judged(&side(31, 12_500.0), &side(32, 12_500.0), Request::default());
+    let [one, across] = [found.run_spread, found.run_spread_across_cpus].map(|spread| spread.expect("learned"));
+    assert_eq!([one.origin, across.origin], [Origin::Records; 2]);
+    assert!((0.005..0.025).contains(&one.share) && (0.1..0.2).contains(&across.share), "{one:?}, {across:?}");
+}
+
+/// As [`single_records_seldom_differ_if_runs_spread_as_assumed`], by the spread of the records that the constant is from.
+#[test]
+fn single_records_of_hand_offs_across_cpus_seldom_differ() {
+    let side = |seed| runs(1, seed, 0.13, 1.0, &across_and_not()[..1]);
+    let alarms = (0..TRIALS).filter(|trial| {
+        let found = judged(&side(2 * trial + 1), &side(2 * trial + 2), Request::default());
+        verdicts(&found) != [Some(Change::NoDifferenceShown)]
+    });
+    let alarms = alarms.count();
+    assert!(alarms <= MOST_ALARMS[0], "{alarms} of {TRIALS}");
+}
+
 /// A filter of system calls is in both arms, and in no cost of a switch: 900 ns of calls and a switch of 1,700.
 #[test]
 fn what_makes_system_calls_slower_is_reported_of_them_and_not_of_the_switch() {

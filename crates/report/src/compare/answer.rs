@@ -1,7 +1,7 @@
 //! The answer in a few sentences, and what it stands on.
 
 use switchcost_analysis::compare::{
-    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Pair, Part, Quantity, Subject,
+    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Pair, Part, Quantity, RunSpread, Subject,
 };
 
 use super::pairs::{count, nothing};
@@ -152,19 +152,35 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
 
 fn of_run_spread(comparison: &Comparison) -> Option<String> {
     let spread = comparison.run_spread?;
-    // Two digits of it are more than is known.
-    let share = in_percent((spread.share * 1000.0).round() / 1000.0);
+    // Given, one holds for all.
+    let across = comparison.run_spread_across_cpus.filter(|across| *across != spread);
+    let across = across.map(|across| {
+        let (share, origin) = of_spread(across);
+        format!(" Those of hand-offs across CPUs differ by {share}, {origin}.")
+    });
+    let clock = comparison.hertz.map(|hertz| format!(" Costs are given for a core at {:.2} GHz.", hertz / 1e9));
+    let how_measured = match spread.origin {
+        Origin::Assumed => "; give several records of each side to measure it",
+        _ => "",
+    };
+    let (share, origin) = of_spread(spread);
+    Some(format!(
+        "Runs differ by {share} (standard deviation) beyond their own intervals, {origin}{how_measured}.{}{}",
+        across.unwrap_or_default(),
+        clock.unwrap_or_default()
+    ))
+}
+
+/// How large it is, and where that is from.
+fn of_spread(spread: RunSpread) -> (String, &'static str) {
     let origin = match spread.origin {
         Origin::Records => "by these records and what is usual",
         Origin::EarlierRecords => "by earlier records of this machine and what is usual",
         Origin::Given => "as given with --run-spread",
-        Origin::Assumed => "which is assumed; give several records of each side to measure it",
+        Origin::Assumed => "which is assumed",
     };
-    let clock = comparison.hertz.map(|hertz| format!(" Costs are given for a core at {:.2} GHz.", hertz / 1e9));
-    Some(format!(
-        "Runs differ by {share} (standard deviation) beyond their own intervals, {origin}.{}",
-        clock.unwrap_or_default()
-    ))
+    // Two digits of it are more than is known.
+    (in_percent((spread.share * 1000.0).round() / 1000.0), origin)
 }
 
 /// What `--fail-above` found, with so many costs by name.

@@ -74,6 +74,29 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
 }
 
+/// One sentence where one spread holds for all, two where it would be untrue of hand-offs across CPUs.
+#[test]
+fn the_spread_across_cpus_is_said_beside_that_on_one() {
+    let text = |across: Option<(f64, Origin)>| {
+        let run_spread_across_cpus = across.map(|(share, origin)| RunSpread { share, origin });
+        text_of(
+            &Comparison { run_spread_across_cpus, ..comparison() },
+            Style { width: Some(120), is_detailed: true, ..Style::default() },
+            None,
+        )
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+    };
+    let one = "Runs differ by 1 % (standard deviation) beyond their own intervals, which is assumed; give several records of each side to \
+               measure it.";
+    let both = format!("{one} Those of hand-offs across CPUs differ by 15 %, which is assumed.");
+    assert!(text(Some((0.15, Origin::Assumed))).contains(&both), "{}", text(Some((0.15, Origin::Assumed))));
+    for alike in [None, Some((0.01, Origin::Assumed))] {
+        assert!(text(alike).contains(one) && !text(alike).contains("across CPUs"), "{}", text(alike));
+    }
+}
+
 #[test]
 fn junit_has_a_test_for_each_number_and_fails_those_beyond_the_limit() {
     let xml = junit(&comparison_with(Some(0.05)));

@@ -44,7 +44,7 @@ pub(crate) struct CompareArguments {
     pub(crate) confidence: f64,
 
     /// How much runs differ beyond their own intervals (standard deviation) [default: from repeated records of a side; else
-    /// from earlier records of this machine; else 2%]
+    /// from earlier records of this machine; else 2%, or 15% for hand-offs across CPUs]
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) run_spread: Option<f64>,
 

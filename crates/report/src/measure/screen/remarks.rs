@@ -8,7 +8,7 @@ use crate::measure::row::starred;
 
 /// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands where an interval
 /// covers 0, and half its length beside each number.
-const FLAGS: [(&str, &str); 9] = [
+const FLAGS: [(&str, &str); 10] = [
     ("negative", "below 0, which a cost cannot be: find what slowed the baseline, or run it again"),
     ("outside-sanity-band", "far from the published values for such switches: look for a reason first"),
     ("above-reload-bound", "more than reloading everything could cost: it includes something else"),
@@ -18,6 +18,7 @@ const FLAGS: [(&str, &str); 9] = [
     ("shared-core", "measured partly or wholly on a shared core: choose another --cpu or a quieter time"),
     ("heavy-tail", "some switches take far longer than most: --details has the mean that includes them"),
     ("not-settled", "not all data were reloaded after five walks: some of the reload is not in the sum"),
+    ("handoff-across-cpus", "across CPUs, which goes with the host's load: the +- is what other runs may differ by"),
 ];
 
 /// Whether the machine was fit to be measured on, as this run saw it.
