@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod inject;
 pub(crate) mod man;
 pub(crate) mod observe;
+pub(crate) mod outputs;
 pub(crate) mod parts;
 pub(crate) mod reproduce;
 pub(crate) mod runtimes;

@@ -116,6 +116,11 @@ pub(crate) enum Failure {
     )]
     OverRecord(PathBuf),
     #[error(
+        "failed to start: found {path} as the place of both {first} and {second}, need a file for each, since one would replace the \
+             other; name another with {second}"
+    )]
+    SameOutput { first: &'static str, second: &'static str, path: PathBuf },
+    #[error(
         "failed to print the result: found {0} records, need one for --format json or csv, --folded and --pprof; name \
              one, or leave them away"
     )]
@@ -362,6 +367,7 @@ impl Failure {
                 | Failure::FewStates { .. }
                 | Failure::NotForRuns(_)
                 | Failure::OverRecord(_)
+                | Failure::SameOutput { .. }
                 | Failure::Taken(_)
                 | Failure::Write(WriteRecordError::Exists(_))
                 | Failure::WriteSimulation(WriteSimulationError::Exists(_))
