@@ -30,14 +30,17 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done; for doctor: fit
   1    an error; the message says what, and what to do
-  2    the command line is wrong, asks for something that does not exist here, or names a record or trace to be made
-       that is there already; or a design cannot be built
+  2    the command line is wrong, asks for something that does not exist here, or names a record or
+       trace to be made that is there already, or one file for two outputs; or a design cannot be
+       built
   3    done, with reservations: a result could not be measured; for doctor: usable with caveats
   4    doctor: unfit
   5    a record or trace cannot be read, or is damaged
   6    compare, ab: a cost is shown to have grown by more than --fail-above allows
-  N    observe, trace, simulate live: that of the command, where it failed (128 and the signal that killed it)
-  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what was measured is in the record";
+  N    observe, trace, simulate live: that of the command, where it failed (128 and the signal that
+       killed it)
+  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what
+       was measured is in the record";
 
 /// What a context switch costs: direct and indirect, with error bars, and why
 #[derive(Debug, Parser)]
@@ -197,21 +200,26 @@ pub(crate) const SELECTORS: [&str; 16] = [
 
 const MEASURE_EXAMPLES: &str = "\
 Examples:
-  switchcost measure                                     all mechanisms, sizes and strides of the pipe (30 s)
+  switchcost measure                                     all mechanisms, sizes and strides of the
+                                                         pipe (30 s)
   switchcost measure --quick                             the same, coarser (8 s)
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
   switchcost measure --mechanism pipe --between process,thread --size 0,64KiB,1MiB --access read,rmw
   switchcost measure --size 8MiB --pattern chase --pages huge
-  switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a switch
-  switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB    the same by what the neighbour touches
+  switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a
+                                                         switch
+  switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB
+                                                         the same by what the neighbour touches
   switchcost measure --placement pair --concurrent       a cache shared in turn, and at once
-  switchcost measure --prices prices.json                what a lost line costs: for the model of a switch
+  switchcost measure --prices prices.json                what a lost line costs: for the model of a
+                                                         switch
   switchcost measure --lmbench                           lmbench's seven columns
   switchcost measure --placement matrix                  every pair of CPUs
   switchcost measure --format json --out result.json     for programs
-  switchcost measure --mechanism synthetic --synthetic-switch 2us    a known answer, to check the instrument
+  switchcost measure --mechanism synthetic --synthetic-switch 2us
+                                                         a known answer, to check the instrument
 
-As soon as a flag under \"What to measure\" is given, the defaults of the others are the pipe, 2 tasks,
+As soon as a flag under \"What to measure\" is given, the defaults of the others are the pipe, 2 tasks, \
 size 0, stride 8B, rmw.";
 
 /// Measures what a context switch costs on this machine: its direct part (two tasks hand a token back and forth, less
@@ -423,7 +431,8 @@ const REPORT_EXAMPLES: &str = "\
 Examples:
   switchcost report                                   the newest record
   switchcost report run.jsonl --format csv            an older record in another format
-  switchcost report run.jsonl -o report.html          one page with figures, for any browser, without a network
+  switchcost report run.jsonl -o report.html          one page with figures, for any browser,
+                                                      without a network
   switchcost report a.parquet b.parquet -o both.html  several records on one page
   switchcost report run.jsonl --figures figures       each figure as PNG and SVG, each table as CSV";
 
@@ -611,6 +620,26 @@ mod tests {
         }
         assert_eq!(parse_confidence("95%"), Ok(950));
         assert!(parse_confidence("40%").is_err());
+    }
+
+    /// A line of an example that is longer than the help is wide is wrapped wherever that ends, and a paragraph that is broken by hand
+    /// is then broken twice.
+    #[test]
+    fn help_is_wrapped_once() {
+        fn look(command: &clap::Command) {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            for line in lines.iter().filter(|line| line.starts_with(' ')) {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+            let is_of_paragraph = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+            for pair in lines.windows(2) {
+                let is_broken = pair.iter().all(|line| is_of_paragraph(line));
+                assert!(!is_broken, "{}: {pair:?}", command.get_name());
+            }
+            command.get_subcommands().for_each(look);
+        }
+        look(&Cli::command());
     }
 
     #[test]

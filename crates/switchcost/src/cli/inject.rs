@@ -11,25 +11,31 @@ use super::{OutputArguments, Redaction, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost inject -- gzip -c big.tar                     what a preemption costs gzip, by what the other task touches
+  switchcost inject -- gzip -c big.tar                     what a preemption costs gzip, by what the
+                                                           other task touches
   switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
   switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
-  switchcost inject --period 250us,1ms,4ms -- ./solver     rarer preemptions, too: is there more to lose at each?
+  switchcost inject --period 250us,1ms,4ms -- ./solver     rarer preemptions, too: is there more to
+                                                           lose at each?
   switchcost inject --cpu 1 --move-to 0 -- ./solver        what a move to another CPU costs
-  switchcost inject --apart -- cc -O2 -c main.c            both copies write files: each has the working directory to itself
-  switchcost inject -p 1234 --work syscall:write           what one costs a service that runs, and is under load
+  switchcost inject --apart -- cc -O2 -c main.c            both copies write files: each has the
+                                                           working directory to itself
+  switchcost inject -p 1234 --work syscall:write           what one costs a service that runs, and
+                                                           is under load
   switchcost inject -p 1234 --work uprobe:libssl.so.3:SSL_write
-                                                           the same, its work counted by calls of a function
-  switchcost inject --no-preemption -- gzip -c big.tar     a known answer: nothing is preempted, nothing is to be found
+                                                           the same, its work counted by calls of a
+                                                           function
+  switchcost inject --no-preemption -- gzip -c big.tar     a known answer: nothing is preempted,
+                                                           nothing is to be found
   switchcost inject --format json --out cost.json -- gzip -c big.tar
   switchcost report FILE                                   the same again, from its record
 
-With -p the busiest thread of a service is preempted where it is, in phases: in some of them the other task touches memory, in others it
-spins for as long; what cold caches cost is the difference in CPU time for a piece of work. The thread is kept on one CPU meanwhile, is
+With -p the busiest thread of a service is preempted where it is, in phases: in some of them the other task touches memory, in others it \
+spins for as long; what cold caches cost is the difference in CPU time for a piece of work. The thread is kept on one CPU meanwhile, is \
 never stopped, and may run where it could before when all is over, or killed.
 
-Two copies of the command run in turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches
-so much memory and goes; what it uses more than the other is the cost. The command is run many times, has to do the same each time, to
+Two copies of the command run in turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches \
+so much memory and goes; what it uses more than the other is the cost. The command is run many times, has to do the same each time, to \
 end by itself, and to compute for 20 ms or more. There is no terminal to it. Real-time priority is needed: root, or a limit of rtprio.";
 
 /// What the preemptor touches, as it is named.
