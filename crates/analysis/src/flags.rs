@@ -163,10 +163,12 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         ),
         _ => "give the run more time".to_owned(),
     };
+    // What is printed holds for other runs, too, and may be wider.
+    let of = if own.is_some() { "" } else { " within this run" };
     is_wide.then(|| Flag {
         name: "wide-interval",
         detail: format!(
-            "the interval is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; {remedy}",
+            "the interval{of} is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; {remedy}",
             reached * 100.0,
             cost.n,
             wanted * 100.0

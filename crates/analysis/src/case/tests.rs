@@ -299,6 +299,7 @@ fn a_switch_that_runs_cold_is_not_held_against_the_bound_of_the_data() {
 fn a_wide_interval_is_reported_with_both_widths() {
     let found = found(FakeCase::pipe().noise(0.1));
     let flag = found.flags.iter().find(|flag| flag.name == "wide-interval").expect("flagged");
+    assert!(flag.detail.starts_with("the interval within this run is +-"), "{}", flag.detail);
     assert!(flag.detail.ends_with("% wide after 8 repetitions, and +-2.00 % was asked for; give the run more time"));
     assert_eq!(found.verdict, Verdict::Measured, "an honest interval is not suspect");
 }
