@@ -33,6 +33,19 @@ pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
     flags.iter().any(|flag| SUSPICIOUS.contains(&flag.name))
 }
 
+impl CaseFinding {
+    /// Names of the flags that make the cost of its bare switch or hand-off suspect, not that of its data alone.
+    pub fn doubts_of_switch(&self) -> Vec<&'static str> {
+        let cost = self.direct_ns.as_ref().or(self.handoff_ns.as_ref());
+        let is_of_it = |flag: &&Flag| match flag.name {
+            PARTLY_DISTURBED | OUTSIDE_SANITY_BAND => true,
+            NEGATIVE => cost.is_some_and(|cost| cost.high < 0.0),
+            _ => false,
+        };
+        self.flags.iter().filter(is_of_it).map(|flag| flag.name).collect()
+    }
+}
+
 /// All flags of a case that has numbers.
 pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refusals: &[&Refusal]) -> Vec<Flag> {
     let mut flags = Vec::new();
@@ -119,12 +132,14 @@ fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
     })
 }
 
+/// The bound is of the task's own lines: what the kernel's take is not held against it.
 fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
-    let (cost, bound) = (found.indirect_ns.as_ref()?, found.reload_bound_ns?);
+    let (indirect, bound) = (found.indirect_ns.as_ref()?, found.reload_bound_ns?);
+    let cost = found.indirect_reload_ns.as_ref().unwrap_or(indirect);
     (cost.low > bound).then(|| Flag {
         name: ABOVE_RELOAD_BOUND,
         detail: format!(
-            "the indirect cost ({}) is above {}, what reloading every line of one working set could cost at the \
+            "the reload of the data ({}) is above {}, what reloading every line of one working set could cost at the \
              latencies measured here: it includes something other than lost lines",
             interval(cost),
             time(bound)
@@ -148,10 +163,12 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         ),
         _ => "give the run more time".to_owned(),
     };
+    // What is printed holds for other runs, too, and may be wider.
+    let of = if own.is_some() { "" } else { " within this run" };
     is_wide.then(|| Flag {
         name: "wide-interval",
         detail: format!(
-            "the interval is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; {remedy}",
+            "the interval{of} is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; {remedy}",
             reached * 100.0,
             cost.n,
             wanted * 100.0

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, CountedHandoffs, Cycles, End, EndReason,
     Evidence, Fact, Header, HostManifest, KernelSwitches, MEASURE_SCHEMA, MEASURE_VERSION, MeasureRecord, Mechanism,
-    Placement, Plan, Policy, Sample, SwitchPlan, Tlb, TlbKind,
+    Placement, Plan, Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 

@@ -5,6 +5,7 @@ use switchcost_units::{CpuId, format_cpu_list};
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
+use super::words::{MOUNT_PROC, MOUNT_SYS};
 use switchcost_facts::topology::{cpu_list, per_second, siblings};
 
 /// A tick of 1,000 Hz and as many wake-ups again; beyond it something else interrupts.
@@ -18,6 +19,9 @@ pub(super) fn cpus(subject: &Subject) -> Check {
     let (online, allowed) = (&subject.host.cpus_online, &subject.host.cpus_allowed);
     let found = format!("{} online ({}), {} allowed ({})", online.len(), list(online), allowed.len(), list(allowed));
     match allowed.iter().filter(|cpu| online.contains(cpu)).count() {
+        // Every process may run somewhere: what says where could not be read.
+        _ if allowed.is_empty() => line.unfit(found, Remedy::new(MOUNT_PROC, "")),
+        _ if online.is_empty() => line.unfit(found, Remedy::new(MOUNT_SYS, "")),
         0 => line.unfit(found, widen()),
         1 => line.caveat(found, widen()),
         _ => line.fit(found),

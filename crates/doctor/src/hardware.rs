@@ -7,7 +7,7 @@ use switchcost_units::Bytes;
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
-use super::words::{CLOCK, CLOCK_SOURCE, CLOCK_SOURCE_PARAMETERS, NO_CACHES, TAGGED};
+use super::words::{CLOCK, CLOCK_SOURCE, CLOCK_SOURCE_PARAMETERS, MOUNT_PROC, MOUNT_SYS, NO_CACHES, TAGGED};
 
 /// Clock sources that step once a timer tick, so that no switch can be timed by them.
 const COARSE_CLOCKS: [&str; 2] = ["jiffies", "refined-jiffies"];
@@ -75,14 +75,29 @@ pub(super) fn clock(subject: &Subject) -> Check {
     match (subject.host.is_tsc_invariant, source) {
         (_, Some(source)) if COARSE_CLOCKS.contains(&source) => line.unfit(found, choose_counter()),
         (true, Some(source)) if CPU_CLOCKS.contains(&source) => line.fit(found),
-        (false, None) => line.unfit(found, choose_counter()),
+        (false, None) => line.unfit(found, show_clock(subject)),
+        (true, None) => line.caveat(found, show_clock(subject)),
+        // It is chosen already: what is not known is whether it is invariant.
+        (false, Some(source)) if source == CLOCK_SOURCE => line.caveat(found, show_processor(subject)),
         _ => line.caveat(found, choose_counter()),
     }
 }
 
+const CLOCK_SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
+
+/// A file that is not there cannot be written to.
+fn show_clock(subject: &Subject) -> Remedy {
+    let is_mounted = subject.root.has("/sys/devices/system");
+    if is_mounted { Remedy::none() } else { Remedy::new(MOUNT_SYS, "") }
+}
+
+fn show_processor(subject: &Subject) -> Remedy {
+    let is_mounted = subject.root.has("/proc/cpuinfo");
+    if is_mounted { Remedy::none() } else { Remedy::new(MOUNT_PROC, "") }
+}
+
 fn choose_counter() -> Remedy {
-    let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let now = format!("echo {CLOCK_SOURCE} | sudo tee {file}");
+    let now = format!("echo {CLOCK_SOURCE} | sudo tee {CLOCK_SOURCES}/current_clocksource");
     Remedy::new(now, format!("kernel command line: {CLOCK_SOURCE_PARAMETERS}"))
 }
 
@@ -234,6 +249,23 @@ mod tests {
         assert_eq!(clock_of(false, named("kvm-clock")), Severity::Caveat);
         assert_eq!(clock_of(true, named("refined-jiffies")), Severity::Unfit);
         assert_eq!(clock_of(false, Fact::unknown("no file")), Severity::Unfit);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn no_clock_is_to_be_chosen_that_is_chosen_or_cannot_be() {
+        let (no_sys, no_proc) = (Fixture::workstation().without("/sys"), Fixture::workstation().without("/proc"));
+        let check = clock(&Subject::scripted(&no_sys));
+        assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, "sudo mount -t sysfs sysfs /sys"));
+        let subject = Subject::scripted(&no_proc);
+        let check = clock(&subject);
+        assert!(check.found.ends_with("no invariant counter, clock source tsc"), "{}", check.found);
+        assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, "sudo mount -t proc proc /proc"));
+        let check = crate::cpus::cpus(&subject);
+        assert_eq!((check.severity, check.fix.as_str()), (Severity::Unfit, "sudo mount -t proc proc /proc"));
+        let mut other = workstation();
+        other.host.clock_source = Fact::Known("hpet".to_owned());
+        assert!(clock(&other).fix.starts_with("echo tsc | sudo tee /sys/devices/"), "{}", clock(&other).fix);
     }
 
     #[test]

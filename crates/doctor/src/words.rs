@@ -21,6 +21,12 @@ pub(super) const CLOCK_SOURCE_PARAMETERS: &str = match (IS_X86, cfg!(target_arch
     (false, false) => "clocksource=NAME, of those in available_clocksource",
 };
 
+/// What shows processes, and what the CPU has.
+pub(super) const MOUNT_PROC: &str = "sudo mount -t proc proc /proc";
+
+/// What shows devices, CPUs and clocks.
+pub(super) const MOUNT_SYS: &str = "sudo mount -t sysfs sysfs /sys";
+
 /// Who was asked for caches.
 pub(super) const NO_CACHES: &str =
     if IS_X86 { "neither the kernel nor CPUID reports any cache" } else { "the kernel reports no cache" };

@@ -215,7 +215,7 @@ fn own_directory(layer: &Path) -> io::Result<()> {
     enter_own_directory(layer).map_err(|why| {
         io::Error::other(format!(
             "found no working directory of its own for each copy ({why}), need one for --apart; run it as root, in a directory where that can \
-             be had, or leave --apart away"
+             be had, or leave out --apart"
         ))
     })
 }

@@ -59,7 +59,7 @@ pub enum Fault {
     /// The same command does not write the same.
     #[error(
         "found two copies whose outputs differ from byte {at} on ({first} and {second} bytes), need a command that writes the same \
-         each time; leave time stamps and random numbers out of it, or leave --check-output away"
+         each time; leave time stamps and random numbers out of it, or leave out --check-output"
     )]
     OtherOutput {
         /// The first byte, counted from 0.

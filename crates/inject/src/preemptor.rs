@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use switchcost_host::clock::Clock;
 use switchcost_host::control::limit_real_time;
 use switchcost_host::core_clock::{self, CoreProbe};
-use switchcost_host::memory::{MapType, Memory};
+use switchcost_host::memory::{MapError, MapType, Memory};
 use switchcost_host::timer::Alarm;
 use switchcost_units::{Bytes, Nanos, Ticks};
 use switchcost_workload::Pages;
@@ -28,7 +28,12 @@ pub(crate) struct Preemptor {
 impl Preemptor {
     /// One that may touch so much; all of it is there.
     pub(crate) fn new(clock: Clock, overhead: Ticks, footprint: Bytes) -> io::Result<Preemptor> {
-        let memory = Memory::map(footprint, MapType::Private, Pages::Base).map_err(io::Error::other)?;
+        let memory = Memory::map(footprint, MapType::Private, Pages::Base).map_err(|error| match error {
+            MapError::Refused { size, source } => io::Error::other(format!(
+                "found no room for {size} ({source}), need that much free memory for the other task; use a smaller --footprint"
+            )),
+            other @ MapError::NoHugePages { .. } => io::Error::other(other),
+        })?;
         memory.iter().for_each(|word| word.store(1, Relaxed));
         Ok(Preemptor { clock, overhead: overhead.0 as f64, alarm: Alarm::new()?, memory })
     }

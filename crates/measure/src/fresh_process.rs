@@ -20,7 +20,7 @@ const PATIENCE: Nanos = Nanos::seconds(180);
 
 /// Why a repetition was ended at the latest time that its run allows.
 const TOO_LATE: &str = "found a repetition still under way when the run had taken twice its budget and 5 s, need one that \
-                        ends; raise --budget, or use a smaller --size or fewer --tasks";
+                        ends; raise --budget, or use a smaller --size, fewer --tasks or a shorter --pause";
 
 /// How often the wait for a repetition looks whether it should stop.
 const GLANCE: Nanos = Nanos::millis(100);

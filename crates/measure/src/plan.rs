@@ -189,6 +189,7 @@ pub fn plan(
     // A preset is as long as it is; only an explicit selection or budget is refused.
     if is_selected || selection.budget.is_some() {
         check::check_time(&cases, budget_ns, selection.confidence_per_mille)?;
+        check::check_pauses(selection.rounds.pause_ns, cases.len(), budget_ns, selection.confidence_per_mille)?;
     }
     Ok(Plan {
         preset: if is_selected { "selected".to_owned() } else { selection.preset.to_string() },

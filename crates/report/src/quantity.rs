@@ -92,9 +92,13 @@ pub(crate) fn with_bound(e: &Estimate) -> String {
     match (e.is_distinguishable_from_zero(), [e.estimate, e.low, e.high].iter().all(|ns| ns.is_finite())) {
         (_, false) => NO_NUMBER.to_owned(),
         (true, true) => time(e.estimate),
-        (false, true) => format!("< {}", time(e.high)),
+        // Nothing is less than a time of 0.
+        (false, true) => format!("< {}", time(e.high.max(LEAST_SHOWN))),
     }
 }
+
+/// The least time that is not shown as 0, in nanoseconds.
+const LEAST_SHOWN: f64 = 0.001;
 
 /// What may be said about an estimate.
 enum Claim {
@@ -219,6 +223,14 @@ pub(crate) mod tests {
             method: "median",
             t90: None,
             sd: 1.0,
+        }
+    }
+
+    #[test]
+    fn a_cost_that_may_be_nothing_is_below_what_can_be_shown() {
+        assert_eq!(with_bound(&estimate(-1.0, 0.0, 2.5)), "< 2.50 ns");
+        for high in [0.0, 1e-5, 0.000_9] {
+            assert_eq!(with_bound(&estimate(-1e-5, 0.0, high)), "< 0.001 ns");
         }
     }
 

@@ -2,9 +2,12 @@
 
 use switchcost_host::cpu_claim::{Claimed, CpuClaim, claim};
 use switchcost_measure::PlacementChoice;
+use switchcost_record::{Control, ControlOutcome};
 use switchcost_units::CpuId;
 
 use crate::messages::say;
+
+const REMEDY: &str = "wait for that one, or choose another CPU with --cpu";
 
 /// The CPUs that this process has claimed, for as long as this lives.
 #[derive(Debug, Default)]
@@ -12,6 +15,8 @@ pub(crate) struct Claims {
     held: Vec<(CpuId, CpuClaim)>,
     /// What to say of other measurements, once this one begins.
     notes: Vec<String>,
+    /// CPUs that were named, and whose they are already.
+    contested: Vec<(CpuId, Option<i32>)>,
 }
 
 impl Claims {
@@ -35,13 +40,28 @@ impl Claims {
             }
             match claim(cpu) {
                 Claimed::Ours(claim) => self.held.push((cpu, claim)),
-                Claimed::Anothers(process) => self.notes.push(format!(
-                    "found {} measuring on CPU {cpu}, need it alone: both measurements are disturbed; wait for that one, or \
-                     choose another CPU with --cpu",
-                    named(process)
-                )),
+                Claimed::Anothers(process) => self.contested.push((cpu, process)),
             }
         }
+        self.notes.extend(self.contested.iter().map(|(cpu, process)| {
+            let found = named(*process);
+            format!("found {found} measuring on CPU {cpu}, need it alone: both measurements are disturbed; {REMEDY}")
+        }));
+    }
+
+    /// For the record: each CPU that this measurement was to have for itself, and has not.
+    pub(crate) fn refused(&self) -> Vec<Control> {
+        let refused = |(cpu, process): &(CpuId, Option<i32>)| Control {
+            name: "cpu-alone".to_owned(),
+            wanted: format!("CPU {cpu} for this measurement alone"),
+            outcome: ControlOutcome::Refused {
+                found: format!("{} measuring on CPU {cpu}", named(*process)),
+                needed: "it alone: both measurements are disturbed".to_owned(),
+                fix: REMEDY.to_owned(),
+                lasting_fix: String::new(),
+            },
+        };
+        self.contested.iter().map(refused).collect()
     }
 
     /// Says what was found, where the measurement will be made: it is no part of why one is refused.
@@ -83,5 +103,19 @@ mod tests {
         assert_eq!((found.map(|(cpu, _)| cpu), taken), (Some(CpuId(1)), vec![(CpuId(3), Some(7))]));
         let (none, taken) = first_free(&cpus, |_| Claimed::Anothers(None));
         assert_eq!((none.is_none(), taken.len()), (true, 3));
+    }
+
+    #[test]
+    fn a_named_cpu_that_another_measures_on_is_a_control_refused_in_the_record() {
+        let place = PlacementChoice::One(CpuId(200_000));
+        let (mut first, mut second) = (Claims::default(), Claims::default());
+        first.named(&place);
+        second.named(&place);
+        assert_eq!((first.refused(), first.notes.len()), (vec![], 0));
+        assert_eq!(second.notes.len(), 1);
+        let [control] = &second.refused()[..] else { panic!("one CPU is not ours") };
+        assert_eq!(control.name, "cpu-alone");
+        let found = format!("process {} measuring on CPU 200000", std::process::id());
+        assert!(matches!(&control.outcome, ControlOutcome::Refused { found: f, .. } if *f == found), "{control:?}");
     }
 }

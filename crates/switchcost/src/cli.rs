@@ -6,6 +6,7 @@ pub(crate) mod inject;
 pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod observe;
+pub(crate) mod outputs;
 pub(crate) mod parts;
 pub(crate) mod report;
 pub(crate) mod reproduce;
@@ -29,14 +30,17 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done; for doctor: fit
   1    an error; the message says what, and what to do
-  2    the command line is wrong, asks for something that does not exist here, or names a record or trace to be made
-       that is there already; or a design cannot be built
+  2    the command line is wrong, asks for something that does not exist here, or names a record or
+       trace to be made that is there already, or one file for two outputs; or a design cannot be
+       built
   3    done, with reservations: a result could not be measured; for doctor: usable with caveats
   4    doctor: unfit
   5    a record or trace cannot be read, or is damaged
   6    compare, ab: a cost is shown to have grown by more than --fail-above allows
-  N    observe, trace, simulate live: that of the command, where it failed (128 and the signal that killed it)
-  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what was measured is in the record";
+  N    observe, trace, simulate live: that of the command, where it failed (128 and the signal that
+       killed it)
+  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what
+       was measured is in the record";
 
 /// What a context switch costs: direct and indirect, with error bars, and why
 #[derive(Debug, Parser)]

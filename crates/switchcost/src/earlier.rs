@@ -21,7 +21,7 @@ pub(crate) struct Folder {
 impl Folder {
     /// Records of other kinds and other files are passed over; it may be empty.
     pub(crate) fn open(folder: &Path) -> Result<Folder, Failure> {
-        let failed = |source| Failure::Open { path: folder.to_owned(), source };
+        let failed = |source| Failure::OpenFolder { path: folder.to_owned(), source };
         let entries = fs::read_dir(folder).map_err(failed)?.flatten().map(|entry| entry.path());
         let is_one =
             |path: &PathBuf| path.is_file() && runs::is_named_as_record(path) && kind(path) == Kind::Measurement;

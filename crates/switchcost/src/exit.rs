@@ -116,8 +116,13 @@ pub(crate) enum Failure {
     )]
     OverRecord(PathBuf),
     #[error(
+        "failed to start: found {path} as the place of both {first} and {second}, need a file for each, since one would replace the \
+             other; name another with {second}"
+    )]
+    SameOutput { first: &'static str, second: &'static str, path: PathBuf },
+    #[error(
         "failed to print the result: found {0} records, need one for --format json or csv, --folded and --pprof; name \
-             one, or leave them away"
+             one, or leave them out"
     )]
     OneRecord(usize),
     #[error(
@@ -145,6 +150,8 @@ pub(crate) enum Failure {
     ForeignProc(io::Error),
     #[error("failed to open {path}: {source}, {}", for_reading(.source, "a file that can be read"))]
     Open { path: PathBuf, source: io::Error },
+    #[error("failed to open the folder {path}: {source}, {}", for_reading(.source, "a folder of records that can be read"))]
+    OpenFolder { path: PathBuf, source: io::Error },
     #[error("failed to read the trace {path}: {source}")]
     ReadTrace { path: PathBuf, source: switchcost_trace::ReadTraceError },
     #[error("failed to write the trace {path}: {source}")]
@@ -175,7 +182,7 @@ pub(crate) enum Failure {
     #[error("failed to write stacks of tasks and causes: {0}")]
     NoStacks(String),
     #[error(
-        "failed to show it live: {0}, need a terminal to draw on; leave --live away, or run it in one (TERM says which it is)"
+        "failed to show it live: {0}, need a terminal to draw on; leave out --live, or run it in one (TERM says which it is)"
     )]
     NoTerminal(String),
     #[error(
@@ -211,7 +218,7 @@ pub(crate) enum Failure {
     NotLive,
     #[error(
         "failed to simulate: found --schedule or --at-once with live, need a trace to play again; write one with switchcost trace, or leave it \
-             away"
+             out"
     )]
     LiveSchedule,
     #[error(
@@ -220,7 +227,7 @@ pub(crate) enum Failure {
     )]
     LivePart,
     #[error(
-        "failed to simulate: found --warm-up without a part, need --only-intervals, --from, --to or --sample with it; leave it away for all of the trace"
+        "failed to simulate: found --warm-up without a part, need --only-intervals, --from, --to or --sample with it; leave it out for all of the trace"
     )]
     WarmUpOfNothing,
     #[error(
@@ -248,7 +255,7 @@ pub(crate) enum Failure {
     )]
     QuantumTime(switchcost_units::Nanos, String),
     #[error(
-        "failed to choose a place for the records: found --record with {0} simulations, need one; leave it away: they are kept in the \
+        "failed to choose a place for the records: found --record with {0} simulations, need one; leave it out: they are kept in the \
              usual folder"
     )]
     RecordOfSeveral(usize),
@@ -298,7 +305,7 @@ pub(crate) enum Failure {
     )]
     NotOfHistory { path: PathBuf, kind: Kind },
     #[error(
-        "failed to report {0}: found a record of another kind, need one of measure for --history; leave --history away"
+        "failed to report {0}: found a record of another kind, need one of measure for --history; leave out --history"
     )]
     HistoryOfOther(String),
     #[error("failed to plan the runs: found behind -- what is no flag of measure, need its flags:\n{0}")]
@@ -336,6 +343,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// A process runs somewhere: if no CPU is allowed to it, what says which could not be read.
+    pub(crate) fn no_cpu_allowed() -> Failure {
+        let found = "found no CPU allowed to this process in /proc/self/status, need one";
+        Failure::Selection(format!("{found}; mount /proc if it is not there (sudo mount -t proc proc /proc)"))
+    }
+
     /// What is neither the usage's fault nor a record's is the machine's.
     pub(crate) fn exit(&self) -> Exit {
         if self.is_of_usage() {
@@ -362,6 +375,7 @@ impl Failure {
                 | Failure::FewStates { .. }
                 | Failure::NotForRuns(_)
                 | Failure::OverRecord(_)
+                | Failure::SameOutput { .. }
                 | Failure::Taken(_)
                 | Failure::Write(WriteRecordError::Exists(_))
                 | Failure::WriteSimulation(WriteSimulationError::Exists(_))
@@ -417,6 +431,7 @@ impl Failure {
                 | Failure::NowhereToLook(_)
                 | Failure::NoRecords(_)
                 | Failure::Open { .. }
+                | Failure::OpenFolder { .. }
                 | Failure::ReadTrace { .. }
                 | Failure::ReadProfile(_)
                 | Failure::Import { .. }

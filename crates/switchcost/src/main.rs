@@ -129,6 +129,7 @@ fn ended<E: std::fmt::Display>(what: &str, outcome: Result<(), E>) -> ExitCode {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     signals::survive_file_size_limit()?;
     switchcost_host::cpu_limit::announce_in_time().map_err(Failure::Signals)?;
+    output::apart::check(&cli.verb.outputs())?;
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),
         Verb::Runtimes(arguments) => verbs::measure::run(&arguments.as_measure()),

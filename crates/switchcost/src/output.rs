@@ -1,5 +1,6 @@
 //! Where results go: to stdout, whole into a file, or into what is no file and is written where it stands.
 
+pub(crate) mod apart;
 mod destination;
 mod trap;
 

@@ -256,11 +256,9 @@ fn a_number_that_no_one_ever_saw_is_suspect() {
     assert!(detail.contains(" us is outside 300 ns to 10.00 us, the range published for such switches ("), "{detail}");
 }
 
-#[test]
-fn more_than_a_full_reload_is_suspect() {
-    let mut slow = FakeCase::pipe().with_set(Bytes::kib(64));
-    slow.reload_ns = 60_000.0;
-    let mut record = fake_record(vec![slow], 8);
+/// A case beside load latencies of 1 to 5 ns.
+fn found_with_latencies(case: FakeCase) -> CaseFinding {
+    let mut record = fake_record(vec![case], 8);
     let chase = |kib, ns: u64| switchcost_record::Latency {
         size_bytes: Bytes::kib(kib),
         loads: 1_000,
@@ -270,16 +268,37 @@ fn more_than_a_full_reload_is_suspect() {
         in_order: None,
     };
     record.latencies = vec![chase(16, 1), chase(1_024, 5)];
-    let found = found_in(&record);
+    found_in(&record)
+}
+
+#[test]
+fn more_than_a_full_reload_is_suspect() {
+    let mut slow = FakeCase::pipe().with_set(Bytes::kib(64));
+    slow.reload_ns = 60_000.0;
+    let found = found_with_latencies(slow);
     let bound = found.reload_bound_ns.expect("known");
     assert!((2.0 * 1_040.0 * 3.0..2.0 * 1_040.0 * 5.0).contains(&bound), "{bound}");
     assert_eq!((names(&found), &found.verdict), (vec!["above-reload-bound"], &Verdict::Suspect));
+    assert!(found.flags[0].detail.starts_with("the reload of the data ("), "{}", found.flags[0].detail);
+    assert!(found.doubts_of_switch().is_empty(), "the switch without data is as good as any");
+}
+
+/// With few data nearly all of the indirect cost is the switch, whose own lines are no part of the bound.
+#[test]
+fn a_switch_that_runs_cold_is_not_held_against_the_bound_of_the_data() {
+    let mut few = FakeCase::pipe().with_set(Bytes(64)).noise(1e-6);
+    (few.reload_ns, few.colder_ns) = (2.0, 19.0);
+    let found = found_with_latencies(few);
+    let (bound, indirect) = (found.reload_bound_ns.expect("known"), found.indirect_ns.as_ref().expect("measured"));
+    assert!(bound < 10.0 && indirect.low > bound, "{bound} {indirect:?}");
+    assert!(!names(&found).contains(&"above-reload-bound"), "{:?}", found.flags);
 }
 
 #[test]
 fn a_wide_interval_is_reported_with_both_widths() {
     let found = found(FakeCase::pipe().noise(0.1));
     let flag = found.flags.iter().find(|flag| flag.name == "wide-interval").expect("flagged");
+    assert!(flag.detail.starts_with("the interval within this run is +-"), "{}", flag.detail);
     assert!(flag.detail.ends_with("% wide after 8 repetitions, and +-2.00 % was asked for; give the run more time"));
     assert_eq!(found.verdict, Verdict::Measured, "an honest interval is not suspect");
 }

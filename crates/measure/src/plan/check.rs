@@ -26,7 +26,7 @@ pub enum PlanError {
     #[error(transparent)]
     WorkingSet(#[from] UnfitWorkingSet),
     /// Too few or too many tasks.
-    #[error("found {0} tasks, need 2 to 64 (--tasks)")]
+    #[error("found {0} task{s}, need 2 to 64 (--tasks)", s = if *.0 == 1 { "" } else { "s" })]
     Tasks(u32),
     /// A mechanism between two, and only two.
     #[error("found {tasks} tasks for {mechanism}, need 2: {who} (--tasks 2)")]
@@ -120,6 +120,21 @@ pub enum PlanError {
         needed: Bytes,
         /// How many there are, of which sizes.
         arrays: String,
+    },
+    /// Pauses that are longer than the run.
+    #[error(
+        "found a budget of {budget}, need {needed} or more for pauses of {pause} alone, before {batches} batches; raise --budget or \
+         use a shorter --pause"
+    )]
+    Pauses {
+        /// Time for the whole run.
+        budget: Nanos,
+        /// All pauses together, at the least.
+        needed: Nanos,
+        /// One of them.
+        pause: Nanos,
+        /// Before how many batches, at the least.
+        batches: u64,
     },
     /// Arrays that cannot be prepared and walked in time.
     #[error(
@@ -285,6 +300,22 @@ pub(super) fn check_time(cases: &[Case], budget: Nanos, confidence_per_mille: u3
         and_others: and_others(cases.len() - 1),
         fits: rounded_down(Bytes(u64::try_from(fits).unwrap_or(u64::MAX))),
     })
+}
+
+/// Refuses a plan whose pauses alone take longer than its budget: there is one before each batch, and a repetition has a batch of either
+/// arm at the least. The last repetition may end behind the budget.
+pub(super) fn check_pauses(
+    pause: Option<Nanos>,
+    cases: usize,
+    budget: Nanos,
+    confidence_per_mille: u32,
+) -> Result<(), PlanError> {
+    let repetitions = u64::from(fewest_repetitions(confidence_per_mille)) * cases as u64;
+    let batches = 2 * repetitions.saturating_sub(1);
+    match pause.map(|pause| (pause, Nanos(pause.0.saturating_mul(batches)))) {
+        Some((pause, needed)) if needed > budget => Err(PlanError::Pauses { budget, needed, pause, batches }),
+        _ => Ok(()),
+    }
 }
 
 fn and_others(others: usize) -> String {

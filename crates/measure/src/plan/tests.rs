@@ -109,7 +109,7 @@ fn bad_wishes_are_refused_with_advice() {
         message(&wanted)
     };
     assert_eq!(with(&|s| s.tasks = vec![65]), "found 65 tasks, need 2 to 64 (--tasks)");
-    assert_eq!(with(&|s| s.tasks = vec![1]), "found 1 tasks, need 2 to 64 (--tasks)");
+    assert_eq!(with(&|s| s.tasks = vec![1]), "found 1 task, need 2 to 64 (--tasks)");
     assert_eq!(
         with(&|s| s.placement = PlacementChoice::One(CpuId(7))),
         "found no CPU 7 online, need one of 0-1; choose it with --cpu, or bring it online: echo 1 | sudo tee \
@@ -229,6 +229,20 @@ fn what_is_not_touched_takes_no_time() {
     assert!(make(&large).is_err());
     assert!(make(&Selection { sharing: Sharing::Shared, ..large.clone() }).is_ok());
     assert!(make(&Selection { pattern: Pattern::Chase, ..large }).is_ok());
+}
+
+#[test]
+fn pauses_that_take_longer_than_the_budget_are_refused() {
+    let paused = |pause, budget| {
+        let rounds = Rounds { pause_ns: Some(pause), ..Rounds::default() };
+        Selection { rounds, sizes: vec![Bytes(0)], budget: Some(budget), ..selection() }
+    };
+    assert_eq!(
+        message(&paused(Nanos::seconds(10), Nanos::seconds(5))),
+        "found a budget of 5.00 s, need 80.00 s or more for pauses of 10.00 s alone, before 8 batches; raise --budget or use a \
+         shorter --pause"
+    );
+    assert!(make(&paused(Nanos::millis(500), Nanos::seconds(5))).is_ok());
 }
 
 #[test]

@@ -40,10 +40,12 @@ fn answer(findings: &Findings) -> String {
     sentences.into_iter().flatten().map(|sentence| format!("{sentence}.")).collect::<Vec<_>>().join(" ")
 }
 
+/// What is to be said against the headline. Flags of what its data cost stand beside that cost, where it is named.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
-    let names: Vec<_> = finding.flags.iter().map(|flag| flag.name).collect();
-    (finding.verdict == Verdict::Suspect)
-        .then(|| format!("The number is suspect ({}): see the notes", names.join(", ")))
+    let names = finding.doubts_of_switch();
+    let what = if finding.direct_ns.is_some() { "switch" } else { "hand-off" };
+    (!names.is_empty())
+        .then(|| format!("The cost of the {what} itself is suspect ({}): see the notes", names.join(", ")))
 }
 
 /// The result that speaks for the run: a switch between two processes over a pipe, or else the first there is.

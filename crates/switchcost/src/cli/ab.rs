@@ -12,12 +12,13 @@ const AB_EXAMPLES: &str = "\
 Examples:
   switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0'
   switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
-  switchcost ab --new-with 'perf stat --' --fail-above 5%      exit code 6 if it makes a switch over 5 % dearer
+  switchcost ab --new-with 'perf stat --' --fail-above 5%
+                                                    exit code 6 if it makes a switch over 5 % dearer
   switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
-  switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' --budget 3min -- --size 1MiB --reload
+  switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' -- --size 1MiB --reload
 
-A set-up is undone behind each run, and after Ctrl-C or kill -9, too: processes that it started are ended, settings of the
-scheduler (/proc/sys/kernel/sched_*, /sys/kernel/debug/sched) have their former values. What else it changes is undone by
+A set-up is undone behind each run, and after Ctrl-C or kill -9, too: processes that it started are ended, settings of the \
+scheduler (/proc/sys/kernel/sched_*, /sys/kernel/debug/sched) have their former values. What else it changes is undone by \
 --base-undo and --new-undo. The runs are those of measure with the flags behind -- [default: --mechanism pipe].";
 
 /// Measures base and new in turns, each run in fresh processes, until a change of the size asked for would be shown or the budget is spent,

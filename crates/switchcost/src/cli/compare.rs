@@ -9,14 +9,15 @@ use super::{OutputArguments, Verbosity, parse_named};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
-  switchcost compare before.jsonl after.jsonl                  two records of measure
-  switchcost compare before/ after/                            two folders of repeated records: better
-  switchcost compare before/ after/ --fail-above 5%            for CI: exit code 6 where a cost grew by more
-  switchcost compare small.parquet large.parquet               two designs on one trace, simulated
-  switchcost compare unpinned/ pinned/                         folders of records of observe: did it help?
-  switchcost compare fifo/ other/ --across policy              the same cases under another policy
-  switchcost compare --history commits/ -o trend.html          commits/v1/*.jsonl, commits/v2/*.jsonl, ...: a trend
-  switchcost compare before/ after/ -o compare.html            one page with both curves, for any browser";
+  switchcost compare before.jsonl after.jsonl         two records of measure
+  switchcost compare before/ after/                   two folders of repeated records: better
+  switchcost compare before/ after/ --fail-above 5%   for CI: exit code 6 where a cost grew by more
+  switchcost compare small.parquet large.parquet      two designs on one trace, simulated
+  switchcost compare unpinned/ pinned/                folders of records of observe: did it help?
+  switchcost compare fifo/ other/ --across policy     the same cases under another policy
+  switchcost compare --history commits/ -o trend.html
+                                                      a trend over commits/v1/, commits/v2/, ...
+  switchcost compare before/ after/ -o compare.html   one page with both curves, for any browser";
 
 /// Compares records of measure, of simulate, or of observe: each number with its ratio, interval and verdict.
 #[derive(Clone, Debug, Args)]

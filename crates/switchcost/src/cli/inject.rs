@@ -11,26 +11,33 @@ use super::{OutputArguments, Redaction, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost inject -- gzip -c big.tar                     what a preemption costs gzip, by what the other task touches
+  switchcost inject -- gzip -c big.tar                     what a preemption costs gzip, by what the
+                                                           other task touches
   switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
   switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
-  switchcost inject --period 250us,1ms,4ms -- ./solver     rarer preemptions, too: is there more to lose at each?
+  switchcost inject --period 250us,1ms,4ms -- ./solver     rarer preemptions, too: is there more to
+                                                           lose at each?
   switchcost inject --cpu 1 --move-to 0 -- ./solver        what a move to another CPU costs
-  switchcost inject --apart -- cc -O2 -c main.c            both copies write files: each has the working directory to itself
-  switchcost inject -p 1234 --work syscall:write           what one costs a service that runs, and is under load
+  switchcost inject --apart -- cc -O2 -c main.c            both copies write files: each has the
+                                                           working directory to itself
+  switchcost inject -p 1234 --work syscall:write           what one costs a service that runs, and
+                                                           is under load
   switchcost inject -p 1234 --work uprobe:libssl.so.3:SSL_write
-                                                           the same, its work counted by calls of a function
-  switchcost inject --no-preemption -- gzip -c big.tar     a known answer: nothing is preempted, nothing is to be found
+                                                           the same, its work counted by calls of a
+                                                           function
+  switchcost inject --no-preemption -- gzip -c big.tar     a known answer: nothing is preempted,
+                                                           nothing is to be found
   switchcost inject --format json --out cost.json -- gzip -c big.tar
   switchcost report FILE                                   the same again, from its record
 
-With -p the busiest thread of a service is preempted where it is, in phases: in some of them the other task touches memory, in others it
-spins for as long; what cold caches cost is the difference in CPU time per unit of work. The thread is pinned to one CPU meanwhile, and
-never stopped; its affinity is restored at the end, even if switchcost is killed.
+With -p the busiest thread of a service is preempted where it is, in phases: in some of them the other task touches memory, in others \
+it spins for as long; what cold caches cost is the difference in CPU time per unit of work. The thread is pinned to one CPU meanwhile, \
+and never stopped; its affinity is restored at the end, even if switchcost is killed.
 
-Two copies of the command take turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches
-memory (--footprint) and sleeps again; the CPU time that it uses beyond the other's is the cost. The command is run many times; it must
-do the same each time, end by itself, and compute for 20 ms or more. It has no terminal. Needs real-time priority: root, or RLIMIT_RTPRIO.";
+Two copies of the command take turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches \
+memory (--footprint) and sleeps again; the CPU time that it uses beyond the other's is the cost. The command is run many times; it \
+must do the same each time, end by itself, and compute for 20 ms or more. It has no terminal. Needs real-time priority: root, or \
+RLIMIT_RTPRIO.";
 
 /// What the preemptor touches, as it is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

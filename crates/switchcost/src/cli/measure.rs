@@ -45,21 +45,26 @@ pub(crate) const SELECTORS: [&str; 16] = [
 
 const MEASURE_EXAMPLES: &str = "\
 Examples:
-  switchcost measure                                     all mechanisms, sizes and strides of the pipe (30 s)
+  switchcost measure                                     all mechanisms, sizes and strides of the
+                                                         pipe (30 s)
   switchcost measure --quick                             the same, coarser (8 s)
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
   switchcost measure --mechanism pipe --between process,thread --size 0,64KiB,1MiB --access read,rmw
   switchcost measure --size 8MiB --pattern chase --pages huge
-  switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a switch
-  switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB    the same by what the neighbour touches
+  switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a
+                                                         switch
+  switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB
+                                                         the same by what the neighbour touches
   switchcost measure --placement pair --concurrent       a cache shared in turn, and at once
-  switchcost measure --prices prices.json                what a lost line costs: for the model of a switch
+  switchcost measure --prices prices.json                what a lost line costs: for the model of a
+                                                         switch
   switchcost measure --lmbench                           lmbench's seven columns
   switchcost measure --placement matrix                  every pair of CPUs
   switchcost measure --format json --out result.json     for programs
-  switchcost measure --mechanism synthetic --synthetic-switch 2us    a known answer, to check the instrument
+  switchcost measure --mechanism synthetic --synthetic-switch 2us
+                                                         a known answer, to check the instrument
 
-As soon as a flag under \"What to measure\" is given, the defaults of the others are the pipe, 2 tasks,
+As soon as a flag under \"What to measure\" is given, the defaults of the others are the pipe, 2 tasks, \
 size 0, stride 8B, rmw.";
 
 /// Measures what a context switch costs on this machine: its direct part (two tasks hand a token back and forth, less
@@ -337,6 +342,26 @@ mod tests {
         }
         assert_eq!(parse_confidence("95%"), Ok(950));
         assert!(parse_confidence("40%").is_err());
+    }
+
+    /// A line of an example that is longer than the help is wide is wrapped wherever that ends, and a paragraph that is broken by hand
+    /// is then broken twice.
+    #[test]
+    fn help_is_wrapped_once() {
+        fn look(command: &clap::Command) {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            for line in lines.iter().filter(|line| line.starts_with(' ')) {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+            let is_of_paragraph = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+            for pair in lines.windows(2) {
+                let is_broken = pair.iter().all(|line| is_of_paragraph(line));
+                assert!(!is_broken, "{}: {pair:?}", command.get_name());
+            }
+            command.get_subcommands().for_each(look);
+        }
+        look(&Cli::command());
     }
 
     #[test]

@@ -25,7 +25,7 @@ Examples:
   switchcost observe -p 1234 --format json      for programs
   switchcost report FILE                        the same again, from its record
 
-Causes and neighbours are counted by BPF programs, which need root (or cap_bpf and cap_perfmon) and a kernel with BTF. Without them
+Causes and neighbours are counted by BPF programs, which need root (or cap_bpf and cap_perfmon) and a kernel with BTF. Without them \
 switches are counted, and not explained.";
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {

@@ -10,7 +10,8 @@ const REPORT_EXAMPLES: &str = "\
 Examples:
   switchcost report                                   the newest record
   switchcost report run.jsonl --format csv            an older record in another format
-  switchcost report run.jsonl -o report.html          one page with figures, for any browser, without a network
+  switchcost report run.jsonl -o report.html          one page with figures, for any browser,
+                                                      without a network
   switchcost report a.parquet b.parquet -o both.html  several records on one page
   switchcost report run.jsonl --figures figures       each figure as PNG and SVG, each table as CSV";
 

@@ -31,20 +31,23 @@ pub(crate) enum What {
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, six trials of everything
+  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, six trials of
+                                               everything
   switchcost reproduce all -o report/          everything, as a site: report/index.html
   switchcost reproduce all --quick             to see it work
   switchcost reproduce li2007 --figures -o report/
                                                pictures, too
-  switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper miss?
+  switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper
+                                               miss?
   switchcost reproduce michigan li2007 --system
-                                               whose instruction cache, and what a hand-off takes in the kernel
+                                               whose instruction cache, and what a hand-off takes in
+                                               the kernel
   switchcost reproduce li2007 --with monday/li2007.json
                                                what another day's result agrees on
   switchcost reproduce mogul1990 --dry-run     only the commands that would be run
   switchcost reproduce all --claims            what will be judged, and by which rules
 
-What a step leaves is kept in records/ in the folder. A record that is there already is used as it is: a run that was
+What a step leaves is kept in records/ in the folder. A record that is there already is used as it is: a run that was \
 stopped goes on where it was, and pages are made anew from old records.";
 
 /// Repeats the figures and tables of the papers that this program is based on, and shows them beside the published values:

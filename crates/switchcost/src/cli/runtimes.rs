@@ -14,7 +14,8 @@ Examples:
   switchcost runtimes go,tokio               two of them
   switchcost runtimes go --size 0            without data
   switchcost runtimes --placement both       the same across two CPUs beside it
-  switchcost runtimes go=/opt/go1.25/bin/go --record new.jsonl && switchcost compare old.jsonl new.jsonl
+  switchcost runtimes go=/opt/go1.25/bin/go --record new.jsonl &&
+    switchcost compare old.jsonl new.jsonl
   switchcost measure --runtime go --tasks 8 --placement pair     more of it
 
 Goroutines, virtual threads, tasks, greenlets, coroutines: docs/method/runtimes.md says how each is measured, and how to add yours.";

@@ -55,7 +55,8 @@ pub(crate) enum Printed {
 #[command(after_help = "\
 Examples:
   switchcost schema measure > measure.schema.json
-  switchcost schema                                      all of them: one object, by their names and versions")]
+  switchcost schema                                      all of them: one object, by their names and
+                                                         versions")]
 pub(crate) struct SchemaArguments {
     /// Of what [default: all of them, one object by their names and versions]
     #[arg(value_enum)]

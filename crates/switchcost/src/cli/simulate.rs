@@ -92,13 +92,16 @@ Examples:
   switchcost simulate two.sct                              the four designs of Mogul and Borg 1990
   switchcost simulate two.sct --design host                this machine's own caches
   switchcost simulate two.sct --design mogul-1a,my.toml --format json
-  switchcost simulate two.sct --design my.toml --vary L1D.size=8KiB,16KiB,32KiB --vary L1D.ways=1,2,4,8
+  switchcost simulate two.sct --design my.toml --vary L1D.size=8KiB,32KiB --vary L1D.ways=1,2,4,8
   switchcost simulate two.sct --quantum 100000,400000,1600000     what would another quantum cost?
   switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
-  switchcost simulate two.sct --design mogul-2a --at-once 100      a last level that two CPUs share at once
+  switchcost simulate two.sct --design mogul-2a --at-once 100
+                                                         a last level that two CPUs share at once
   switchcost simulate long.sct --only-intervals 100000000..200000000      a part of it
-  switchcost simulate long.sct --sample 5% --design mogul-2a,host,my.toml      all of it from a twentieth, with intervals
-  switchcost simulate all.pti=on.sct all.pti=off.sct --design zen4-epyc-9004     several traces, each with a record
+  switchcost simulate long.sct --sample 5% --design mogul-2a,host,my.toml
+                                                         all of it from a twentieth, with intervals
+  switchcost simulate all.pti=on.sct all.pti=off.sct --design zen4-epyc-9004
+                                                         several traces, each with a record
   switchcost simulate live --design zen4-epyc-9004 --with 'sort big' -- grep -c x big
   switchcost simulate --design list                        the shipped designs";
 
@@ -173,13 +176,15 @@ pub(crate) struct SimulateArguments {
 
 const WORKLOAD_EXAMPLES: &str = "\
 Examples:
-  switchcost workload timesharing                          5000 switches under the four designs of the paper
+  switchcost workload timesharing                          5000 switches under the four designs of
+                                                           the paper
   switchcost workload compute-bound --seed 2 --design host
   switchcost workload client-server --output pair.sct      keep the trace, too
   switchcost workload timesharing --system                 in a guest, with its kernel's references
-  switchcost workload timesharing --system --user-only     the same without these: what the paper could see
+  switchcost workload timesharing --system --user-only     the same without these: what the paper
+                                                           could see
 
-Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps, compute-bound scm and opensta,
+Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps, compute-bound scm and opensta, \
 client-server gcc.";
 
 /// Runs, traces and simulates current counterparts of a set of programs of Mogul and Borg 1990 (Table 2).

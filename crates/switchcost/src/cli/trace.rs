@@ -84,8 +84,10 @@ Examples:
   switchcost trace -o gzip.sct -- gzip -k file              one program
   switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two that take turns
   switchcost trace --system -o all.sct -- gzip -k file      the kernel's own references, too
-  switchcost trace --system --append pti=on --append pti=off -o all.sct -- gzip -k file    all.pti=on.sct and all.pti=off.sct
-  switchcost trace --profile gzip.json -- gzip -k file      what the model of a switch needs to know of it, and no trace
+  switchcost trace --system --append pti=on --append pti=off -o all.sct -- gzip -k file
+                                                            all.pti=on.sct and all.pti=off.sct
+  switchcost trace --profile gzip.json -- gzip -k file      what the model of a switch needs to know
+                                                            of it, and no trace
   switchcost trace info two.sct                             what is in a trace
   switchcost trace check two.sct                            is it whole and sound?
   switchcost trace head two.sct -n 20                       the first events
@@ -173,9 +175,12 @@ pub(crate) struct ProfileArguments {
 
 const WALKS_EXAMPLES: &str = "\
 Examples:
-  switchcost trace walks --size 384KiB --access rmw -o walks.sct    two processes in turn
-  switchcost simulate walks.sct --design li2007-xeon                what that costs on another machine
-  switchcost trace walks --system --size 0 -o hand-offs.sct         a byte handed over a pipe, the kernel's part included";
+  switchcost trace walks --size 384KiB --access rmw -o walks.sct
+                                                      two processes in turn
+  switchcost simulate walks.sct --design li2007-xeon  what that costs on another machine
+  switchcost trace walks --system --size 0 -o hand-offs.sct
+                                                      a byte handed over a pipe, the kernel's part
+                                                      included";
 
 /// Makes a trace of processes that take turns, each walking an array of its own once a turn, as the tasks of measure do:
 /// the same addresses in the same order, without the kernel's; or with --system the tasks of measure themselves in a guest,

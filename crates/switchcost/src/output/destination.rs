@@ -57,7 +57,7 @@ pub(super) fn open_stream(path: &Path) -> io::Result<File> {
 }
 
 /// The folder in which a name stands.
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -68,7 +68,7 @@ fn records_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// What is in a folder, in the order of the names.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |source| Failure::Open { path: folder.to_owned(), source };
+    let failed = |source| Failure::OpenFolder { path: folder.to_owned(), source };
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort_unstable();

@@ -127,7 +127,7 @@ fn no_groups(why: &io::Error) -> Failure {
     refused(
         format!("no control groups of version 2 for the copies ({why})"),
         "them to move all threads of a copy",
-        "run it as root, where /sys/fs/cgroup may be written to, or leave --move-to away",
+        "run it as root, where /sys/fs/cgroup may be written to, or leave out --move-to",
     )
 }
 
@@ -147,7 +147,11 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) ->
             Err(refused(format!("--cpu {cpu}"), &format!("one of the CPUs allowed ({allowed})"), "name one of them"))
         }
         None => claims.first_free(&candidates).ok_or_else(|| {
-            refused("no CPU allowed to this process".to_owned(), "one", "allow one: taskset -pc $$ shows them")
+            refused(
+                "no CPU allowed to this process in /proc/self/status".to_owned(),
+                "one",
+                "mount /proc if it is not there",
+            )
         }),
     }
 }
@@ -195,6 +199,15 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
     let mut sizes = named.iter().map(of).collect::<Result<Vec<Bytes>, Failure>>()?;
     sizes.push(Bytes(0));
     sizes.sort_unstable();
+    let available = host.memory_available_bytes;
+    // An eighth stays free, as for the arrays of measure.
+    if let Some(largest) = sizes.last().filter(|largest| largest.0 > available.0 / 8 * 7) {
+        return Err(refused(
+            format!("{available} of free memory"),
+            &format!("{largest} for the largest footprint, and some for the command"),
+            "use a smaller --footprint",
+        ));
+    }
     sizes.dedup();
     Ok(sizes)
 }

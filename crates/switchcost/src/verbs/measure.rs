@@ -64,6 +64,7 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     claims.named(&placement);
     let seed = arguments.seed.unwrap_or_else(super::seed_of_now);
     let mut controls = wanted_controls(&selection::requested_controls(arguments, &placement));
+    controls.extend(claims.refused());
     let runtimes = Chosen::by(arguments)?;
     let policy = granted_policy(arguments, &controls);
     let selection = selection::selection(arguments, preset, placement, policy, runtimes.selected())?;

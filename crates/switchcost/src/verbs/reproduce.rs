@@ -69,9 +69,8 @@ fn site<'a>(
     host: &'a HostManifest,
     begun_on: Option<CpuId>,
 ) -> Result<Site<'a>, Failure> {
-    let none = || Failure::Selection("found no CPU allowed to this process, need one".to_owned());
     let begun_on = begun_on.filter(|cpu| host.cpus_allowed.contains(cpu));
-    let quiet_cpu = arguments.cpu.or(begun_on).or_else(|| quietest_cpu(host)).ok_or_else(none)?;
+    let quiet_cpu = arguments.cpu.or(begun_on).or_else(|| quietest_cpu(host)).ok_or_else(Failure::no_cpu_allowed)?;
     if !host.cpus_allowed.contains(&quiet_cpu) {
         return Err(Failure::Selection(format!(
             "found --cpu {quiet_cpu}, need one of the CPUs allowed to this process"

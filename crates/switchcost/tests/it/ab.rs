@@ -97,4 +97,8 @@ fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     for words in ["found exit code 9 of its set-up or run", ".log: no such thing"] {
         assert!(fails.stderr.contains(words), "{}", fails.stderr);
     }
+    let record = place.path("others");
+    let ends = place.run(&["ab", "--record", text(&record), "--base", "exit 0", "--new", "exit 0", "--", "--no-rt"]);
+    assert_eq!(ends.code, 1, "{}", ends.stderr);
+    assert!(ends.stderr.contains("do not exit in it"), "{}", ends.stderr);
 }

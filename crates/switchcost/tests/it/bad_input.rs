@@ -23,6 +23,11 @@ fn unfit_plans_are_refused_before_anything_is_started() {
             "switchcost: failed to plan the measurement: found a stride of 128 B in an array of 64 B, need a stride \
              no larger than the array; make the array larger or the stride smaller",
         ),
+        (&["--tasks", "1"], "switchcost: failed to plan the measurement: found 1 task, need 2 to 64 (--tasks)"),
+        (
+            &["--cpu", "0", "--placement", "pair"],
+            "switchcost: failed to plan the measurement: found 1 CPU in --cpu for --placement pair, need two different ones",
+        ),
         (&["--tasks", "65"], "switchcost: failed to plan the measurement: found 65 tasks, need 2 to 64 (--tasks)"),
         (
             &["--size", "64", "--pattern", "chase", "--stride", "8"],

@@ -215,10 +215,11 @@ fn a_folder_that_is_not_there_and_a_record_without_runs_are_refused() {
     let ran = place.run(&[&["measure", "--history", text(&nowhere)], &MADE_UP[..]].concat());
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert!(ran.stderr.contains(text(&nowhere)) && ran.stderr.contains("No such file or directory"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("need a folder of records that can be read"), "{}", ran.stderr);
     let simulated =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../simulation-record/tests/samples/simulation-1.parquet");
     let ran = place.run(&["report", text(&simulated), "--history", text(place.folder())]);
     let why = "switchcost: failed to report simulation-1.parquet: found a record of another kind, need one of measure for --history; \
-               leave --history away\n";
+               leave out --history\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
 }

@@ -34,6 +34,17 @@ fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
 }
 
 #[test]
+fn a_footprint_that_does_not_fit_into_memory_is_refused_before_anything_runs() {
+    let place = Place::new();
+    let mark = place.path("mark");
+    let ran = place.run(&["inject", "--only-cpu", "--footprint", "1000000GiB", "--", "touch", text(&mark)]);
+    assert!(ran.code == 1 && ran.stderr.ends_with("; use a smaller --footprint\n"), "{} {}", ran.code, ran.stderr);
+    let is_named = ran.stderr.contains(" of free memory, need ") && ran.stderr.contains(" for the largest footprint");
+    assert!(is_named, "{}", ran.stderr);
+    assert!(!mark.exists(), "the command was started");
+}
+
+#[test]
 fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     let _alone = alone();
     let place = Place::new();

@@ -68,7 +68,7 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     let record = place.path("r.parquet");
     let several = place.run(&[&simulate[..], &["--record", text(&record)]].concat());
     assert_eq!(several.code, 2);
-    let wanted = "failed to choose a place for the records: found --record with 3 simulations, need one; leave it away: they are kept in \
+    let wanted = "failed to choose a place for the records: found --record with 3 simulations, need one; leave it out: they are kept in \
                   the usual folder";
     assert!(several.stderr.contains(wanted), "{}", several.stderr);
     let mut elsewhere = place.command(&simulate);
@@ -371,7 +371,7 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     assert_eq!(
         refused,
         "switchcost: failed to simulate: found --warm-up without a part, need --only-intervals, --from, --to or --sample with it; leave it \
-         away for all of the trace\n"
+         out for all of the trace\n"
     );
     let live = place.run(&["simulate", "live", "--only-intervals", "..5", "--", "true"]);
     assert!(live.code == 2 && live.stderr.contains("need a trace, which is read by its index"), "{}", live.stderr);

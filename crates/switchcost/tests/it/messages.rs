@@ -98,6 +98,21 @@ fn a_proc_in_which_processes_have_other_numbers_is_refused() {
 }
 
 #[test]
+fn without_proc_it_is_said_to_be_mounted() {
+    let place = Place::new();
+    let hidden = "mount -t tmpfs none /proc && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", hidden, "sh", PROGRAM, "measure"]).env("XDG_STATE_HOME", place.folder());
+    let ran = ran(command.output().expect("unshare is part of util-linux"));
+    if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
+        eprintln!("skipped: no right to hide /proc");
+        return;
+    }
+    let remedy = "found no CPU allowed to this process in /proc/self/status, need one; mount /proc if it is not there";
+    assert!(ran.code == 2 && ran.stderr.contains(remedy), "{} {}", ran.code, ran.stderr);
+}
+
+#[test]
 fn a_stderr_that_takes_nothing_costs_no_result() {
     let place = Place::new();
     for (turn, way) in deaf(&place).iter().enumerate() {

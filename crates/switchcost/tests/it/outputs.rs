@@ -237,3 +237,35 @@ fn a_record_is_not_replaced_by_its_report() {
     }
     assert!(fs::read(place.record()).expect("a record") == before);
 }
+
+#[test]
+fn two_outputs_in_one_file_are_refused_before_anything_runs() {
+    let place = Place::new();
+    let (taken, mark) = (place.path("taken"), place.path("mark"));
+    let (here, link) = (place.folder().join("./run.jsonl"), place.path("link"));
+    symlink("run.jsonl", &link).expect("a link");
+    fs::write(&taken, "there").expect("a file");
+    let record = place.record();
+    let (touch, fiber) = (["--", "touch", text(&mark)], ["--mechanism", "fiber"]);
+    for (first, second, words) in [
+        ("--record", "--out", [&["measure", "--record", &record, "--out", text(&here)][..], &fiber].concat()),
+        ("--record", "--out", [&["measure", "--record", text(&link), "--out", &record][..], &fiber].concat()),
+        ("--out", "--prices", vec!["measure", "--prices", text(&taken), "--out", text(&taken)]),
+        ("--record", "--out", [&["observe", "--record", &record, "--out", &record][..], &touch].concat()),
+        ("--record", "--folded", [&["observe", "--folded", &record, "--record", &record][..], &touch].concat()),
+        ("--record", "--out", [&["inject", "--record", &record, "--out", text(&link)][..], &touch].concat()),
+        ("--junit", "--markdown", vec!["compare", "a", "b", "--junit", text(&taken), "--markdown", text(&taken)]),
+        ("--record", "--out", [&["simulate", "live", "--record", &record, "--out", &record][..], &touch].concat()),
+    ] {
+        let ran = place.run(&words);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{words:?}: {}", ran.stderr);
+        let both = format!("as the place of both {first} and {second}, need a file for each");
+        assert!(ran.stderr.contains(&both) && ran.stderr.lines().count() == 1, "{words:?}: {}", ran.stderr);
+        assert!(!Path::new(&record).exists() && !mark.exists(), "{words:?}");
+        assert_eq!(fs::read_to_string(&taken).expect("it stays"), "there", "{words:?}");
+    }
+    let ran = place.measure(&["--mechanism", "fiber", "--out", "/dev/null"]);
+    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+    let ran = place.run(&["compare", &record, &record, "--junit", "/dev/null", "--markdown", "/dev/null"]);
+    assert!(ran.stderr.contains("found the same run"), "not refused for its outputs: {}", ran.stderr);
+}

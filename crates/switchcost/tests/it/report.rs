@@ -37,7 +37,7 @@ fn several_records_go_on_one_page_and_behind_each_other_in_the_terminal() {
     assert_eq!(titles, ["== measure-2.jsonl", "== simulation-1.parquet"], "{}", ran.stderr);
     let ran = place.run(&["report", &records[0], &records[1], "--format", "json"]);
     let why = "switchcost: failed to print the result: found 2 records, need one for --format json or csv, --folded and --pprof; \
-               name one, or leave them away\n";
+               name one, or leave them out\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
 }
 

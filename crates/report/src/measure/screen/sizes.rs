@@ -21,6 +21,10 @@ const LINES_ABOVE: usize = 4;
 /// Columns of the longest bar.
 const LONGEST_BAR: f64 = 20.0;
 
+/// The least range of costs that the bars stand for: a factor of two takes no more than five columns, so that costs that are nearly the
+/// same look so.
+const LEAST_RANGE: f64 = 16.0;
+
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// The total cost over size and its two parts, with as many sizes as end within the first `last_line` lines.
@@ -109,11 +113,32 @@ fn total(finding: &CaseFinding) -> Option<&Estimate> {
     finding.total_ns.as_ref().filter(|total| has_numbers(finding) && total.estimate.is_finite())
 }
 
-/// From the least total to the largest, by the logarithm.
+/// From the least total by the logarithm: to the largest, or further where that is near.
 fn bar(total: &Estimate, low: f64, high: f64) -> String {
     if !is_cost(total) || high <= low {
         return String::new();
     }
-    let eighths = ((1.0 + (LONGEST_BAR - 1.0) * (total.estimate.ln() - low) / (high - low)) * 8.0).round() as usize;
+    let range = (high - low).max(LEAST_RANGE.ln());
+    let eighths = ((1.0 + (LONGEST_BAR - 1.0) * (total.estimate.ln() - low) / range) * 8.0).round() as usize;
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantity::tests::estimate;
+
+    fn bars(totals: &[f64]) -> Vec<usize> {
+        let of = |ns: &f64| estimate(*ns * 0.99, *ns, *ns * 1.01);
+        let logarithms = || totals.iter().map(|ns| ns.ln());
+        let (low, high) = (logarithms().fold(f64::INFINITY, f64::min), logarithms().fold(0.0, f64::max));
+        totals.iter().map(|ns| bar(&of(ns), low, high).chars().count()).collect()
+    }
+
+    #[test]
+    fn costs_that_are_nearly_the_same_have_the_same_bars() {
+        assert_eq!(bars(&[2_000.0, 2_004.0, 2_010.0]), [1, 1, 1]);
+        assert_eq!(bars(&[1_000.0, 2_000.0, 4_000.0]), [1, 6, 11]);
+        assert_eq!(bars(&[1_000.0, 1_000_000.0]), [1, 20], "a larger range has all of the width");
+    }
 }

@@ -99,12 +99,13 @@ fn the_answer_names_the_classic_switch_and_its_largest_indirect_cost() {
 
 #[test]
 fn the_answer_falls_back_to_what_was_measured() {
-    let futex = suspect(measured(case(Mechanism::Futex, Between::Thread), 1_100.0), "wide-interval", "");
+    let futex = suspect(measured(case(Mechanism::Futex, Between::Thread), 1_100.0), "outside-sanity-band", "");
     let pipe = not_measured(case(Mechanism::Pipe, Between::Process), "pipe2 is not permitted; allow it");
     assert_eq!(
         answer(vec![pipe.clone(), futex]),
         "A switch between threads through a futex costs 1.10 us here (1.09 to 1.11 at 90 % confidence). \
-         10,000 switches a second take 1.10 % of one CPU. The number is suspect (wide-interval): see the notes."
+         10,000 switches a second take 1.10 % of one CPU. The cost of the switch itself is suspect (outside-sanity-band): see \
+         the notes."
     );
     assert_eq!(answer(vec![pipe]), "Nothing was measured. pipe process: pipe2 is not permitted; allow it");
     assert_eq!(answer(vec![]), "Nothing was measured.");
@@ -113,6 +114,16 @@ fn the_answer_falls_back_to_what_was_measured() {
         "A hand-off between processes over a pipe (CPUs 0-1 (smt)) costs 2.40 us here (2.39 to 2.41 at 90 % \
          confidence)."
     );
+}
+
+#[test]
+fn what_is_suspect_of_the_data_alone_is_not_said_of_the_switch() {
+    let small = suspect(walked(sized(2, 1), 1_740.0, about(19.0)), "above-reload-bound", "");
+    let large = walked(sized(2, 64), 1_740.0, about(400.0));
+    let text = answer(vec![small.clone(), large]);
+    assert!(text.contains("costs 1.74 us here") && !text.contains("suspect"), "{text}");
+    let text = answer(vec![small]);
+    assert!(text.contains("more; this is suspect: see the notes.") && !text.contains("itself"), "{text}");
 }
 
 #[test]

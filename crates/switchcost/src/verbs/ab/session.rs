@@ -183,7 +183,12 @@ impl Runs for Session<'_> {
         let Some(code) = kept.code else { return Ok(()) };
         // 3: something could not be measured; the comparison says what that means.
         if !matches!(code, 0 | 3) || !path.exists() {
-            let found = format!("exit code {code} of its set-up or run");
+            let found = match code {
+                0 | 3 => {
+                    "no record behind a set-up that has ended by itself (its shell runs what is measured: do not exit in it)".to_owned()
+                }
+                _ => format!("exit code {code} of its set-up or run"),
+            };
             return Err(Failure::SideFailed { side: name(side), found, quoted: quoted(&log), log });
         }
         remove_bare(&log);

@@ -42,10 +42,9 @@ pub(super) fn placement(
         (PlacementFlag::Pair, None) => two().map(|(a, b)| PlacementChoice::Pair(a, b)),
         (PlacementFlag::Both, None) => two().map(|(a, b)| PlacementChoice::OneAndPair(a, b)),
         (PlacementFlag::Matrix, None) => Err(needs_two()),
-        (PlacementFlag::One, None) => claims
-            .first_free(&cpus_by_quiet(host))
-            .map(PlacementChoice::One)
-            .ok_or_else(|| Failure::Selection("found no CPU allowed to this process, need one".to_owned())),
+        (PlacementFlag::One, None) => {
+            claims.first_free(&cpus_by_quiet(host)).map(PlacementChoice::One).ok_or_else(Failure::no_cpu_allowed)
+        }
     }
 }
 
@@ -60,8 +59,9 @@ fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
 
 fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
     Failure::Selection(format!(
-        "found {} CPUs in --cpu for --placement {placement}, need {}",
+        "found {} CPU{} in --cpu for --placement {placement}, need {}",
         cpus.len(),
+        if cpus.len() == 1 { "" } else { "s" },
         match placement {
             PlacementFlag::One => "one, or two different ones",
             PlacementFlag::Pair | PlacementFlag::Both => "two different ones",

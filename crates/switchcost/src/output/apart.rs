@@ -1,0 +1,101 @@
+//! Whether the places that a command line names for its outputs are different files. Of two in one file one would replace the other.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::destination::{Destination, folder_of};
+use crate::cli::outputs::Named;
+use crate::exit::Failure;
+
+/// Refuses two options that name one file, by whatever names. What is written to where it stands (a device, a FIFO, what a process has
+/// open) takes several outputs.
+pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
+    let mut seen: Vec<(&'static str, File)> = Vec::new();
+    for Named { option, path } in outputs {
+        let Some(file) = File::behind(path) else { continue };
+        if let Some((first, _)) = seen.iter().find(|(_, other)| other.is(&file)) {
+            return Err(Failure::SameOutput { first, second: option, path: (*path).to_owned() });
+        }
+        seen.push((option, file));
+    }
+    Ok(())
+}
+
+/// A file, or room for one.
+struct File {
+    path: PathBuf,
+    /// The device and the number on it of a file that is there.
+    node: Option<(u64, u64)>,
+}
+
+impl File {
+    /// None of what is no file, nor of what cannot be reached: whoever opens it will say why.
+    fn behind(name: &Path) -> Option<File> {
+        // A folder is a place of outputs, too.
+        let folder = || name.canonicalize().ok().filter(|path| path.is_dir());
+        let path = match Destination::behind(name) {
+            Ok(Destination::File(path)) => folder_of(&path).canonicalize().ok()?.join(path.file_name()?),
+            Ok(Destination::Stdout | Destination::Stream(_)) => return None,
+            Err(_) => folder()?,
+        };
+        let node = fs::metadata(&path).ok().map(|facts| (facts.dev(), facts.ino()));
+        Some(File { path, node })
+    }
+
+    fn is(&self, other: &File) -> bool {
+        self.path == other.path || self.node.is_some() && self.node == other.node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn is_refused(names: &[&Path]) -> bool {
+        let outputs = names.iter().map(|path| Named { option: "--out", path });
+        check(&outputs.collect::<Vec<_>>()).is_err()
+    }
+
+    #[test]
+    fn one_file_by_two_names_is_refused() {
+        let folder = tempfile::tempdir().expect("room");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("folder")).expect("room");
+        fs::write(at("there"), "").expect("room");
+        fs::hard_link(at("there"), at("hard")).expect("room");
+        symlink("there", at("soft")).expect("room");
+        symlink("new", at("dangling")).expect("room");
+        symlink("folder", at("to-folder")).expect("room");
+        for (first, second) in [
+            ("new", "new"),
+            ("new", "./new"),
+            ("new", "folder/../new"),
+            ("new", "dangling"),
+            ("there", "there"),
+            ("there", "hard"),
+            ("there", "soft"),
+            ("hard", "soft"),
+            ("folder/new", "to-folder/new"),
+            ("folder", "to-folder"),
+        ] {
+            assert!(is_refused(&[&at(first), &at(second)]), "{first} {second}");
+            assert!(is_refused(&[&at("other"), &at(second), &at(first)]), "{second} {first}");
+        }
+        for (first, second) in [("new", "newer"), ("new", "there"), ("new", "folder/new"), ("nowhere/a", "nowhere/a")] {
+            assert!(!is_refused(&[&at(first), &at(second)]), "{first} {second}");
+        }
+    }
+
+    #[test]
+    fn what_takes_several_outputs_may_be_named_twice() {
+        let folder = tempfile::tempdir().expect("room");
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::from_raw_mode(0o600)).expect("a FIFO");
+        for name in [Path::new("/dev/null"), Path::new("/dev/stdout"), Path::new("/dev/stderr"), &fifo] {
+            assert!(!is_refused(&[name, name]), "{}", name.display());
+        }
+    }
+}
