@@ -59,8 +59,12 @@ static void check_header(const HChar *path, ULong file_bytes)
 {
     if (file_bytes < sizeof *ring || ring->magic != SC_MAGIC)
         refuse("no header", path);
-    if (ring->version != SC_VERSION)
-        refuse("another version", path);
+    if (ring->version != SC_VERSION) {
+        VG_(fmsg)("switchcost: found a ring of version %u, need %u: this tool belongs to another build of switchcost; "
+                  "use the one that was built with it, in the folder that SWITCHCOST_TOOL_DIR names, if it is set\n",
+                  ring->version, SC_VERSION);
+        VG_(exit)(1);
+    }
     if (ring->mode > SC_AS_RUN)
         refuse("an unknown mode", path);
     if (ring->total_bytes > file_bytes || ring->slots == 0 || ring->buffers == 0

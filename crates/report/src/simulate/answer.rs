@@ -64,6 +64,9 @@ fn alone(findings: &Findings) -> String {
     }
 }
 
+/// What a trace is called that was simulated as it was captured.
+const LIVE: &str = "live";
+
 /// Turns that make sure of an interval.
 const WANTED_TURNS: u64 = 200;
 
@@ -81,7 +84,8 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     );
     let source = head.trace.source.as_str();
     let named = if source == LEFT_OUT { "TRACE".to_owned() } else { as_argument(source) };
-    Some((text, format!("switchcost simulate {named} --quantum {}", shorter_quantum(&head.trace, segments))))
+    let commands = if source == LIVE { " -- COMMAND" } else { "" };
+    Some((text, format!("switchcost simulate {named} --quantum {}{commands}", shorter_quantum(&head.trace, segments))))
 }
 
 /// Of the quantum as it is, so many turns; where there is none, or more of the trace is one program alone, all instructions are divided.

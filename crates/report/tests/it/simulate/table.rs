@@ -130,6 +130,9 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
         let line = format!("  switchcost simulate {named} --quantum 46000");
         assert!(text.lines().any(|shown| shown == line), "{text}");
     }
+    head.trace.source = "live".to_owned();
+    let text = simulate::render(&head, &findings, Format::Table, Style::default());
+    assert!(text.contains("\n  switchcost simulate live --quantum 46000 -- COMMAND\n"), "{text}");
 }
 
 #[test]
