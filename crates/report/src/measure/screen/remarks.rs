@@ -40,6 +40,9 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     ];
     let reservations: Vec<String> =
         reservations.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if missing == numbers && missing > 0 {
+        return format!("No cost was measured (of {numbers}); whether the machine is fit to be measured on: switchcost doctor");
+    }
     match (is_all, reservations.is_empty()) {
         (true, true) => {
             format!("The machine was fit to be measured on: nothing disturbed this run, {}.", all_stand(numbers))

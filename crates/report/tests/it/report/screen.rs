@@ -1,6 +1,6 @@
 //! One screen: what a first-time reader finds without a manual.
 
-use switchcost_analysis::Findings;
+use switchcost_analysis::{Findings, Verdict};
 use switchcost_record::{Between, Mechanism, Policy};
 use switchcost_report::{Format, Style, measure};
 
@@ -23,6 +23,16 @@ fn default_run() -> Findings {
 #[test]
 fn a_default_run() {
     insta::assert_snapshot!(screen(&default_run()));
+}
+
+#[test]
+fn where_nothing_was_measured_nothing_is_said_of_the_machine() {
+    let mut findings = default_run();
+    findings.results.iter_mut().for_each(|result| {
+        result.verdict = Verdict::NotMeasured { why: "found 1 usable repetition, need at least 5".to_owned() };
+    });
+    let text = screen(&findings).replace('\n', " ");
+    assert!(text.contains("No cost was measured (of 14)") && !text.contains("The machine was fit"), "{text}");
 }
 
 #[test]
