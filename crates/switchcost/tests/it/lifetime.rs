@@ -202,7 +202,7 @@ fn a_repetition_that_lasts_long_behind_the_budget_is_ended() {
     let ran = place.measure(&slow);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     let why = "found a repetition still under way when the run had taken twice its budget and 5 s, need one that ends; \
-               raise --budget, or use a smaller --size or fewer --tasks";
+               raise --budget, or use a smaller --size, fewer --tasks or a shorter --pause";
     assert!(in_one_line(&ran.stdout).contains(why), "{}", ran.stdout);
     let record = std::fs::read_to_string(place.record()).expect("a record");
     assert_eq!(record.matches("\"line\":\"refusal\"").count(), 1, "{record}");

@@ -41,7 +41,9 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let reservations: Vec<String> =
         reservations.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     if missing == numbers && missing > 0 {
-        return format!("No cost was measured (of {numbers}); whether the machine is fit to be measured on: switchcost doctor");
+        return format!(
+            "No cost was measured (of {numbers}); whether the machine is fit to be measured on: switchcost doctor"
+        );
     }
     match (is_all, reservations.is_empty()) {
         (true, true) => {
