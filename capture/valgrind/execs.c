@@ -4,6 +4,7 @@
    program of a traced process is the tool: a path that leads there (/proc/self/exe) is to lead to the traced program instead. A name is put in
    the place that the path has on the new program's stack, which is as long. */
 #include "switchcost.h"
+#include "core.h"
 #include "kernel.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -22,9 +23,6 @@ extern Int VG_(cl_exec_fd);
 extern Int VG_(cl_cmdline_fd);
 /* The same as a path; not in Valgrind 3.19. */
 extern const HChar *VG_(resolved_exename) __attribute__((weak));
-
-/* coregrind/pub_core_libcfile.h: moves a file to a number that is Valgrind's own. */
-extern Int VG_(safe_fd)(Int descriptor);
 
 /* coregrind/pub_core_libcfile.h */
 Bool __real_vgPlain_resolve_filename(Int descriptor, const HChar **path);

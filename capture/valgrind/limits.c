@@ -13,13 +13,14 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
+#include "core.h"
+
 /* coregrind/pub_core_aspacemgr.h */
 Bool __real_vgPlain_am_create_reservation(Addr start, SizeT bytes, ShrinkMode mode, SSizeT extra);
 Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT bytes, ShrinkMode mode, SSizeT extra);
 
 /* coregrind/pub_core_clientstate.h */
 extern Int VG_(fd_soft_limit);
-extern Int VG_(fd_hard_limit);
 extern struct vki_rlimit VG_(client_rlimit_stack);
 
 #define MOST 0x7fffffff

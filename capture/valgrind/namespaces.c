@@ -8,15 +8,13 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
+#include "core.h"
 #include "kernel.h"
 
 /* CLONE_NEWPID */
 #define OF_PROCESSES 0x20000000
 /* NS_GET_NSTYPE of ioctl */
 #define GET_TYPE 0xb703
-
-/* coregrind/pub_core_syscall.h */
-extern SysRes VG_(mk_SysRes_Error)(UWord error);
 
 static Bool is_wanted(UWord number, UWord a, UWord b)
 {

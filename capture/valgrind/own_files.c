@@ -6,10 +6,10 @@
 
 #include "pub_tool_libcbase.h"
 
+#include "core.h"
 #include "kernel.h"
 
 /* coregrind/pub_core_libcfile.h */
-extern Int VG_(safe_fd)(Int descriptor);
 Int __real_vgPlain_mkstemp(const HChar *part_of_name, HChar *path);
 Int __wrap_vgPlain_mkstemp(const HChar *part_of_name, HChar *path);
 Int __real_vgPlain_unlink(const HChar *path);

@@ -13,15 +13,12 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_xarray.h"
 
+#include "core.h"
 #include "kernel.h"
 
 /* In libcoregrind, not in the tool headers: maps in the part of the address space that is Valgrind's own, so that the
    client's addresses do not depend on it. */
 extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
-
-/* coregrind/pub_core_libcfile.h: the first number that is Valgrind's own, and moves a file there. */
-extern Int VG_(fd_hard_limit);
-extern Int VG_(safe_fd)(Int descriptor);
 
 #define OPTION "--ring="
 

@@ -10,6 +10,8 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
+#include "core.h"
+
 #define GET_MODE 21 /* prctl */
 #define SET_MODE 22
 #define SET_TIME_STAMPS 26
@@ -21,10 +23,6 @@
 /* A file that notifies another process of the calls: there will be none to report. */
 #define NEW_LISTENER 8
 #define LONGEST_FILTER 4096
-
-/* coregrind/pub_core_syscall.h */
-extern SysRes VG_(mk_SysRes_Success)(UWord value);
-extern SysRes VG_(mk_SysRes_Error)(UWord error);
 
 /* coregrind/m_syswrap/priv_types_n_macros.h */
 struct entry {

@@ -8,12 +8,11 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
+#include "core.h"
+
 #define TRACE_ME 0
 #define ATTACH 16
 #define SEIZE 0x4206
-
-/* coregrind/pub_core_syscall.h */
-extern SysRes VG_(mk_SysRes_Error)(UWord error);
 
 /* Whether a system call is not the kernel's to make; and what it returns. */
 Bool tracers_answers(UWord number, UWord request, SysRes *result)

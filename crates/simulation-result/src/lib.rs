@@ -408,6 +408,9 @@ pub struct ProcessFacts {
     pub segments: u64,
 }
 
+/// The source of a trace that is simulated as it is captured, and is in no file.
+pub const LIVE: &str = "live";
+
 /// What was simulated.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceFacts {

@@ -738,7 +738,19 @@ impl DesignFinding {
     pub fn share_of_excess(&self, group: &GroupFinding) -> Option<f64> {
         (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
     }
+
+    /// What all turns paid on average, in cycles a switch, where that is well below the cost, which is that of a turn that lasts up to the
+    /// cut-off: most turns are shorter. `None` where it is not, or where first touches are among the cycles.
+    pub fn average_of_short_turns(&self) -> Option<f64> {
+        let cost = &self.average_cost_cycles;
+        let least = cost.low.or(cost.estimate)?.min(WELL_BELOW * cost.estimate?);
+        self.first_touch_cycles?;
+        self.excess_cycles_per_switch.filter(|mean| *mean < least)
+    }
 }
+
+/// A mean above this share of the cost is as good as the cost.
+const WELL_BELOW: f64 = 0.9;
 
 /// The name of a class: why a task left the CPU, as Mogul and Borg 1990 group it.
 pub(crate) fn class_of(cause: &SwitchCause) -> usize {

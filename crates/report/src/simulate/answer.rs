@@ -1,6 +1,6 @@
 use switchcost_analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
 use switchcost_record::LEFT_OUT;
-use switchcost_simulation_result::{LostCycles, PrivateBy, Simulation, TraceFacts};
+use switchcost_simulation_result::{LIVE, LostCycles, PrivateBy, Simulation, TraceFacts};
 
 use super::amount::{as_time, count, cycles, filled, rounded, share};
 use super::time_lost;
@@ -63,9 +63,6 @@ fn alone(findings: &Findings) -> String {
         ),
     }
 }
-
-/// What a trace is called that was simulated as it was captured.
-const LIVE: &str = "live";
 
 /// Turns that make sure of an interval.
 const WANTED_TURNS: u64 = 200;
@@ -172,18 +169,11 @@ fn sentence(design: &DesignFinding) -> String {
     format!("A switch on {name} costs {}{time}{}: {}.", cycles(cost), on_average(design), share_of_all(design))
 }
 
-/// The cost is that of a turn that lasts up to the cut-off. What all turns paid on average, where that is less: most of them are shorter.
+/// What all turns paid on average, where most of them are shorter than that of the cost.
 fn on_average(design: &DesignFinding) -> String {
-    let cost = &design.average_cost_cycles;
-    let is_less = |mean: &f64| {
-        cost.low.or(cost.estimate).is_some_and(|least| *mean < least.min(LESS * cost.estimate.unwrap_or(0.0)))
-    };
-    let mean = design.excess_cycles_per_switch.filter(|_| design.first_touch_cycles.is_some()).filter(is_less);
-    mean.map(|mean| format!(" where the turn is long, {} on average of all turns", rounded(mean))).unwrap_or_default()
+    let words = |mean| format!(" where the turn is long, {} on average of all turns", rounded(mean));
+    design.average_of_short_turns().map(words).unwrap_or_default()
 }
-
-/// A mean that is lower by less than this is as good as the cost.
-const LESS: f64 = 0.9;
 
 fn share_of_all(design: &DesignFinding) -> String {
     format!("{} of all cycles", share(design.excess_share.map(f64::abs)))

@@ -15,6 +15,7 @@ mod warm_up;
 
 use std::path::Path;
 
+use switchcost_simulation_result::LIVE;
 use switchcost_trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
 
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
@@ -32,8 +33,6 @@ use ended::Ended;
 use run::Run;
 use skip::Skip;
 
-/// In place of a trace's name: programs as they run.
-const LIVE: &str = "live";
 /// In place of a design's name: show what there is.
 const LIST: &str = "list";
 

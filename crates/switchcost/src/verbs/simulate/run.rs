@@ -9,12 +9,11 @@ use switchcost_profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, LEFT_OUT};
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter, Unwritten};
 use switchcost_simulation_result::{
-    DesignPrices, DesignResult, GuestFacts, Interval, PartResult, Simulation, TraceFacts, TracePart,
+    DesignPrices, DesignResult, GuestFacts, Interval, LIVE, PartResult, Simulation, TraceFacts, TracePart,
 };
 use switchcost_trace::{Chunk, Guest, KernelSymbols, Purpose, TraceHeader};
 use time::OffsetDateTime;
 
-use super::LIVE;
 use super::designs::HOST;
 use super::ended::Ended;
 use super::places::Names;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use switchcost_analysis::simulation::{Findings, Options, over_trials};
 use switchcost_report::simulate::render_trials;
 use switchcost_report::{Format, Style};
-use switchcost_simulation_result::Simulation;
+use switchcost_simulation_result::{LIVE, Simulation};
 
 use super::ended::Several;
-use super::{LIVE, orders, print_notes, refuse_capture_flags, simulate};
+use super::{orders, print_notes, refuse_capture_flags, simulate};
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
